@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The worker as one file, the Python modules embedded: copied to any machine with Node and Python, it works.
-// `one-file.mjs [target]` writes to dist/worker/muster-worker.js unless told otherwise.
+// Builds the worker as one file with the Python modules in it, which runs on any machine with Node and Python.
+// `one-file.mjs [target]` writes to dist/worker/muster-worker.js by default.
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -11,7 +11,7 @@ import { migrations } from '@muster/database';
 import type { Environment } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 import {
-  buildHouse,
+  seedLargeOrganization,
   type ClonedDatabase,
   cloneDatabase,
   emptyDatabase,
@@ -54,7 +54,7 @@ beforeAll(async () => {
   databases.push(source);
   client = new Client({ connectionString: source.url });
   await client.connect();
-  await buildHouse(client, { jobs: 300, agents: 20, entries: 600 });
+  await seedLargeOrganization(client, { jobs: 300, agents: 20, entries: 600 });
   ({ environment, storage } = await placeFor(source));
   await client.query('DELETE FROM artifact');
   const { rows } = await client.query<{ key: string }>(

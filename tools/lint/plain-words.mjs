@@ -87,7 +87,6 @@ export const patterns = [
  * these words.
  */
 export const notYetPlain = [
-  'apps/worker/**',
   'libs/{agents,jobs}/**',
   // Files in these folders that are already rewritten.
   '!**/*.{controller,config}.ts',

@@ -169,7 +169,8 @@ function endRemainingWorkers(folder: string): Promise<void> {
 
 /** Waits for a previous start that is ending. It releases the port and the folder step by step. */
 async function waitForPreviousStart(options: StartOptions, say: (line: string) => void): Promise<void> {
-  const onWait = (pid: number) => say(`waiting for another Muster that is shutting down in this data folder (pid ${pid})`);
+  const onWait = (pid: number) =>
+    say(`waiting for another Muster that is shutting down in this data folder (pid ${pid})`);
   const deadline = Date.now() + endWithinMs;
   const before = await waitForEndOf(options.dataDir, { onWait });
   // A process that keeps the folder probably uses the port too; the error about the folder is the more useful one.

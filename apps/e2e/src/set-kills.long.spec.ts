@@ -146,7 +146,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
   });
 
   it('has each run of a set whole if it dies before it knows that the set was committed', async () => {
-    await killedAt('launch’s commit', launchUnanswered, 'committed');
+    await killedAt('launch’s commit', launchUnanswered, 'completed');
     await launching;
     await waitFor('a command for each run', async () => {
       const { jobs, commands } = await one(`SELECT count(*)::int AS jobs, count(command_id)::int AS commands FROM job`);

@@ -5,8 +5,8 @@ import { textOf, type Command, type Kind, type Result } from './protocol/command
 import { readFiles } from './files/read-files';
 import { writeWhole } from './host/files';
 import type { Journal } from './runs/journal';
-import type { Taking } from './protocol/listener';
-import { type ImagingContext, keptCommand, runImaging } from './imaging/run-imaging';
+import type { OfferOutcome } from './protocol/listener';
+import { type ImagingContext, readStoredCommand, runImaging } from './imaging/run-imaging';
 import { inOrigin, type LocalLog } from './host/local-log';
 import { killProcesses } from './runs/processes';
 import { Redactor } from './runs/redactor';
@@ -31,14 +31,14 @@ export interface CommandExecutorOptions {
   context: ImagingContext;
   onChange: () => void;
   repair: (command: Command) => Promise<Result>;
-  /** The worker is to begin again, with the key that it has by then. */
+  /** Called when the worker must restart, with the key that it has stored by then. */
   onRestart: (commandId: string) => void;
-  /** What of our own must not be shown. */
+  /** Returns the worker's own values that must be redacted. */
   secrets: () => string[];
   log: LocalLog;
 }
 
-/** Where commands arrive, pushed or fetched: each is started once, and all but a run are answered with a result. */
+/** Accepts commands, pushed or fetched. Starts each command once, and reports a result for all except runs. */
 export class CommandExecutor {
   private readonly working = new Map<string, Promise<void>>();
   private closed = false;
@@ -49,37 +49,37 @@ export class CommandExecutor {
     return this.working.size > 0;
   }
 
-  take(command: Command): Taking {
+  take(command: Command): OfferOutcome {
     return inOrigin(originOf(command), () => this.begin(command));
   }
 
-  /** Commands that another start of the worker began, and whose end it didn't see: imaging goes on where it was. */
+  /** Continues session and imaging commands that an earlier start of the worker began, and fails the others. */
   async recover(): Promise<void> {
     const { folder, journal, results, log } = this.options;
     for (const { id, kind } of journal.unfinished().filter(({ kind }) => kind !== 'run')) {
       if (isOfSession(kind) && !results.has(id)) {
-        // Its browser may be at it still; the worker goes on meanwhile.
-        this.settle(id, kind, this.options.sessions.resume(id), {});
+        // The browser may still execute the command, so the worker does not wait for it here.
+        this.finish(id, kind, this.options.sessions.resume(id), {});
         continue;
       }
       await killProcesses({ runId: id, root: null }, 0);
-      const kept = results.has(id) ? null : keptCommand(folder, id, Date.now());
-      if (kept) {
-        inOrigin(originOf(kept), () => {
-          log('info', 'resuming a command', { commandId: id, kind: kept.kind });
-          this.work(kept);
+      const stored = results.has(id) ? null : readStoredCommand(folder, id, Date.now());
+      if (stored) {
+        inOrigin(originOf(stored), () => {
+          log('info', 'resuming a command', { commandId: id, kind: stored.kind });
+          this.work(stored);
         });
         continue;
       }
       if (!results.has(id)) results.put(id, { status: 'failed', error: restarted });
-      // What it was asked, and what it had made by then.
-      for (const place of ['commands', 'imaging']) rmSync(join(folder, place, id), { recursive: true, force: true });
+      // Removes the inputs of the command and its partial results.
+      for (const parent of ['commands', 'imaging']) rmSync(join(folder, parent, id), { recursive: true, force: true });
       journal.finish(id);
     }
   }
 
-  reject(commandId: string, why: string): void {
-    if (/^[\w-]{1,100}$/.test(commandId)) this.options.results.put(commandId, { status: 'failed', error: why });
+  reject(commandId: string, reason: string): void {
+    if (/^[\w-]{1,100}$/.test(commandId)) this.options.results.put(commandId, { status: 'failed', error: reason });
   }
 
   close(): void {
@@ -90,13 +90,13 @@ export class CommandExecutor {
     await Promise.all(this.working.values());
   }
 
-  private begin(command: Command): Taking {
+  private begin(command: Command): OfferOutcome {
     const { journal, runs, log } = this.options;
     const { commandId, kind, jobId } = command;
     if (journal.knows(commandId)) return 'known';
     if (this.closed) return 'stopping';
     if (kind === 'run' && journal.hasStopped(jobId!)) {
-      // The stop overtook the run, and was answered: nothing of this job runs any more, nor ever will.
+      // The job's stop arrived before its run and was answered, so the job must never run.
       log('info', 'a run arrived after its stop and was not started', { commandId, jobId });
       return 'known';
     }
@@ -113,17 +113,17 @@ export class CommandExecutor {
     try {
       runs.start(command);
     } catch (error) {
-      // Journaled and not begun: the next start of the worker reports it.
+      // The run is in the journal but not started, so the next start of the worker reports it as failed.
       log('error', 'could not start a run', { jobId: command.jobId, why: messageOf(error) });
     }
   }
 
   private work(command: Command): void {
-    this.settle(command.commandId, command.kind, this.perform(command), originOf(command));
+    this.finish(command.commandId, command.kind, this.perform(command), originOf(command));
   }
 
-  /** Without a result, it is left to the next start of the worker. */
-  private settle(commandId: string, kind: Kind, performed: Promise<Result | null>, origin: Origin): void {
+  /** Stores the result of a command. Without a result, the next start of the worker continues the command. */
+  private finish(commandId: string, kind: Kind, performed: Promise<Result | null>, origin: Origin): void {
     const { journal, results, sessions, onChange, log } = this.options;
     const done = performed
       .catch((error: unknown): Result => ({ status: 'failed', error: messageOf(error) }))
@@ -159,7 +159,7 @@ export class CommandExecutor {
       case 'stop_job':
         return this.stopJob(command);
       case 'script':
-        return keepScript(folder, payload);
+        return storeScript(folder, payload);
       case 'repair':
         return this.options.repair(command);
       case 'restart':
@@ -211,13 +211,13 @@ function stoppedBy({ jobId, payload }: Command): string {
   return textOf(payload.jobId) || jobId || '';
 }
 
-/** A folder for each session of the builder, kept: its sources tell what ran. */
+/** Returns the folder of a builder session. It is retained, because its sources show what ran. */
 function sessionRoot(folder: string, { commandId, payload }: Command): string {
-  const asked = textOf(payload.runRoot);
-  return join(folder, /^builder\/[A-Za-z0-9][\w-]{0,99}$/.test(asked) ? asked : `builder/${commandId}`);
+  const requested = textOf(payload.runRoot);
+  return join(folder, /^builder\/[A-Za-z0-9][\w-]{0,99}$/.test(requested) ? requested : `builder/${commandId}`);
 }
 
-function keepScript(folder: string, { action, filename, script }: Record<string, unknown>): Result {
+function storeScript(folder: string, { action, filename, script }: Record<string, unknown>): Result {
   if (action !== 'push') return { status: 'failed', error: 'a worker accepts only the action push' };
   const parts = textOf(filename).split('/');
   const bad = parts.some((part) => !/^[^\0\\/]{1,200}$/.test(part) || part.startsWith('.'));

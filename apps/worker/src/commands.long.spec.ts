@@ -26,7 +26,7 @@ describe('Commands', () => {
     return service.until('the result', () => service.result(command.commandId));
   };
 
-  it('are told apart in the worker’s own log by their request and trace, over a start of the worker, too', async () => {
+  it('have the ids of their request and trace in the worker’s log, even after a restart of the worker', async () => {
     await worker.start();
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const env = { MUSTER_REQUEST_ID: 'asked-1', TRACEPARENT: `00-${traceId}-00f067aa0ba902b7-01` };
@@ -49,7 +49,7 @@ describe('Commands', () => {
     for (const line of linesOf('the service accepted the handshake')) expect(line).not.toHaveProperty('traceId');
   });
 
-  it('for another agent, of an unknown kind, or with a path for an id are refused', async () => {
+  it('are refused for another agent, of an unknown kind, or with a path as an id', async () => {
     await worker.start();
     const right = commandOf('snippet', { code: 'pass' });
     for (const wrong of [
@@ -66,15 +66,15 @@ describe('Commands', () => {
     expect(readFileSync(join(worker.folder, 'journal.jsonl'), 'utf8')).toBe('');
   });
 
-  it('that wait are fetched when a heartbeat says so', async () => {
+  it('are fetched when a heartbeat reports that they are pending', async () => {
     await worker.start();
-    await service.until('the first poll', () => service.heard.find(({ method }) => method === 'GET'));
+    await service.until('the first poll', () => service.requests.find(({ method }) => method === 'GET'));
     const snippet = commandOf('snippet', { code: 'print(2)' });
     service.pending.push(snippet);
     await service.until('the result', () => service.result(snippet.commandId));
   });
 
-  it('of the builder leave their sources in a session folder', async () => {
+  it('leave their sources in a session folder if they are from the builder', async () => {
     await worker.start();
     const code = 'import os\nprint(os.environ["MUSTER_RUN_ROOT"] == os.getcwd(), os.environ["WORKFLOW_PACK_ID"])';
     const builder = commandOf('builder', { phase: 'explore', portal: 'practice', code, runRoot: 'builder/s1' });
@@ -84,7 +84,7 @@ describe('Commands', () => {
     expect(files['script.py']).toEqual({ sha256: createHash('sha256').update(code).digest('hex'), size: code.length });
   });
 
-  it('record the screen where there are ffmpeg and a screen', async () => {
+  it('record the screen if there are ffmpeg and a display', async () => {
     const ffmpeg =
       '#!/bin/sh\nfor file; do :; done\nprintf film > "$file"\ntrap "exit 0" INT\nwhile :; do sleep 0.01; done\n';
     writeFileSync(join(worker.folder, 'ffmpeg'), ffmpeg, { mode: 0o755 });
@@ -105,7 +105,7 @@ describe('Commands', () => {
     });
   });
 
-  it('whose output is refused still get their end', async () => {
+  it('report a result with a shorter output if the output is refused', async () => {
     await worker.start();
     service.interfere = ({ path, body }) =>
       path.endsWith('/result') && body.output.length > 200_000 ? { status: 400 } : undefined;
@@ -114,7 +114,7 @@ describe('Commands', () => {
     expect(result.output).toMatch(/^x{100000}\n… \[cut: the service rejected the output\]$/);
   });
 
-  it('find an environment of their own, not the worker’s', async () => {
+  it('run in a separate environment, not the worker’s', async () => {
     await worker.start({ NOT_FOR_SCRIPTS: 'x', LANG: 'C.UTF-8' });
     const run = runOf(
       'import muster, os\nmuster.result([dict(os.environ), os.getcwd()])',
@@ -139,7 +139,7 @@ describe('Commands', () => {
     expect(statSync(root).mode & 0o777).toBe(0o700);
   });
 
-  it('may put sockets well below TMPDIR, wherever the worker’s folder is, and leave no name of it behind', async () => {
+  it('may create sockets deep below TMPDIR for any worker folder, and leave no link behind', async () => {
     await worker.start();
     const code = `
 import os, socket
@@ -155,10 +155,10 @@ print(len(here) > 60, os.path.samefile(os.environ["TMPDIR"], here), os.environ["
     const run = runOf(`${code}\nimport muster, time\nmuster.result(os.environ["TMPDIR"])\ntime.sleep(600)`);
     await service.push(run);
     const lines = () => service.logs(run.jobId).map(({ message }) => String(message));
-    const [said] = await service.until('its word', () => lines().length > 0 && lines());
-    const link = said!.split(' ')[2]!;
+    const [firstLine] = await service.until('the first line', () => lines().length > 0 && lines());
+    const link = firstLine!.split(' ')[2]!;
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
-    // The worker that comes after one that was killed clears up as well.
+    // The next worker removes the link of a killed worker too.
     await worker.kill('SIGKILL');
     await worker.start();
     await service.push(commandOf('stop_job', { jobId: run.jobId, graceMs: 0 }));

@@ -24,7 +24,7 @@ describe('Commands', () => {
     return service.until('the result', () => service.result(command.commandId));
   };
 
-  it('without a right signature are refused, and nothing happens', async () => {
+  it('are refused without effect if their signature is not valid', async () => {
     await worker.start();
     const touched = join(worker.folder, 'touched');
     const command = commandOf('snippet', { code: `open(${JSON.stringify(touched)}, "w")` });
@@ -51,7 +51,7 @@ describe('Commands', () => {
     await service.until('it ran', () => existsSync(touched));
   });
 
-  it('come by long poll to a worker without a tunnel', async () => {
+  it('reach a worker without a tunnel by long polling', async () => {
     worker.spawn({ MUSTER_WORKER_LISTEN: 'off' });
     const { body } = await service.until('a handshake', () => service.handshake());
     expect(body.tunnelHostname).toBeNull();
@@ -81,7 +81,7 @@ describe('Commands', () => {
     expect(result).toMatchObject({ status: 'success', output: '1\n' });
   });
 
-  it('of code answer with its output, its error and its exit code', async () => {
+  it('report the output, the error and the exit code of their code', async () => {
     await worker.start();
     const failed = await answer(commandOf('snippet', { code: 'print("so far")\nraise SystemExit(4)' }));
     expect(failed).toEqual({ status: 'failed', output: 'so far\n', exitCode: 4, error: 'exit code 4' });
@@ -111,10 +111,10 @@ describe('Commands', () => {
     expect(readdirSync(join(worker.folder, 'commands'))).toEqual([]);
   });
 
-  it('keep a pushed script, and never outside its folder', async () => {
+  it('store a pushed script, but never outside of its folder', async () => {
     await worker.start();
-    const kept = await answer(commandOf('script', { action: 'push', filename: 'portals/a.py', script: 'pass' }));
-    expect(kept.status).toBe('success');
+    const pushed = await answer(commandOf('script', { action: 'push', filename: 'portals/a.py', script: 'pass' }));
+    expect(pushed.status).toBe('success');
     expect(readFileSync(join(worker.folder, 'scripts/portals/a.py'), 'utf8')).toBe('pass');
     for (const filename of ['../a.py', '/a.py', 'a/../../b.py', 'a\\..\\b', '.hidden', 'a//b', '']) {
       expect(await answer(commandOf('script', { action: 'push', filename, script: 'x' }))).toMatchObject({

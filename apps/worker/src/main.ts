@@ -7,11 +7,11 @@ import { Worker } from './worker';
 
 const help = `muster-worker
 
-Runs the worker of this machine. Requires SERVICE_BASE_URL, SERVICE_API_KEY and AGENT_ID.
+Without arguments, runs this machine's worker for the agent in SERVICE_BASE_URL, SERVICE_API_KEY and AGENT_ID.
 
 muster-worker capabilities [--json]
 
-Lists the programs that commands need: one line each with its name, yes or no, and details.
+Prints which of the programs and features that commands need this machine has: name, yes or no, and details.
 
 ${packHelp}`;
 

@@ -9,40 +9,41 @@ export interface Settings extends MachineSettings {
   apiKey: string;
   agentId: string;
   folder: string;
-  /** Where pushes are heard; null: nowhere. */
+  /** Address at which pushed commands are accepted; null for none. */
   listen: { host: string; port: number } | null;
-  /** What the service is told: a URL or host name, nothing, or `auto` (the listener, when the service is on this host). */
+  /** URL or host name for pushes; null for none; `auto` for the listener if the service is on this host. */
   tunnel: string | 'auto' | null;
-  /** A file of whoever supervises this worker: once it is no longer kept fresh, the worker ends. */
+  /** File of the process that supervises this worker. When its modification time is too old, the worker ends. */
   leaseFile: string | null;
-  /** A run that the service could not be told of for so long is killed. */
+  /** Time without contact to the service after which a run is killed. */
   fenceMs: number;
-  /** How much of what is not yet delivered is kept on disk. */
+  /** Maximum bytes of undelivered reports of a run on disk. */
   spoolLimitBytes: number;
-  /** How much is kept of bundles that were run. */
+  /** Maximum bytes of stored bundles. */
   bundleCacheBytes: number;
 }
 
-/** With what commands are run on this machine. */
+/** Settings with which commands run on this machine. */
 export interface MachineSettings {
   python: string;
-  /** What of our own environment a script gets. */
+  /** Variables of the worker's environment that scripts get. */
   scriptBase: Record<string, string>;
-  /** What imaging commands get beside it, and they alone. */
+  /** Additional settings, which only imaging commands get. */
   imaging: ImagingSettings;
 }
 
 export interface ImagingSettings {
   /**
-   * As they are read in imaging/muster_imaging/settings.py: IMAGING_ROOT (the folder of the images), IMAGING_DATA_FILE
-   * (the list of them; `images.dat` below it), IMAGING_ALLOWED_ROOTS (folders divided by `;` outside of which nothing is
-   * read; IMAGING_ROOT alone), IMAGING_PATH_MAP (`\\\\server\\share=/mnt/share`, several with `;`), PRACTICE_DATABASE
-   * (`sqlite:///path`, or `odbc:<connection string>` where pyodbc is) and PRACTICE_PATIENT_QUERY.
+   * Variables for imaging/muster_imaging/settings.py: IMAGING_ROOT (folder of the images), IMAGING_DATA_FILE (list of
+   * the images; default `images.dat` in IMAGING_ROOT), IMAGING_ALLOWED_ROOTS (folders, separated by `;`, outside of
+   * which nothing is read; default IMAGING_ROOT), IMAGING_PATH_MAP (`\\\\server\\share=/mnt/share`, several separated
+   * by `;`), PRACTICE_DATABASE (`sqlite:///path`, or `odbc:<connection string>` if pyodbc is installed) and
+   * PRACTICE_PATIENT_QUERY.
    */
   variables: Record<string, string>;
-  /** IMAGING_PYTHONPATH: where Pillow is, when Python does not find it by itself. */
+  /** IMAGING_PYTHONPATH: folder of Pillow, if Python does not find Pillow itself. */
   pythonPath: string;
-  /** IMAGING_LIBRARY_PATH: where the libraries are that such a Pillow needs. */
+  /** IMAGING_LIBRARY_PATH: folders of the libraries that such a Pillow needs. */
   libraryPath: string;
 }
 
@@ -53,7 +54,7 @@ const imagingVariables = [
 
 type Variables = Record<string, string | undefined>;
 
-// The one place that reads the environment.
+// Only this file reads the environment.
 // eslint-disable-next-line no-restricted-syntax
 export function readSettings(env: Variables = process.env): Settings {
   const faults: string[] = [];
@@ -97,14 +98,14 @@ export function readMachine(env: Variables = process.env): MachineSettings {
     python: env.PYTHON?.trim() || 'python3',
     scriptBase: pick(env, ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'CHROMIUM']),
     imaging: {
-      variables: standing(pick(env, imagingVariables)),
+      variables: withAbsolutePaths(pick(env, imagingVariables)),
       pythonPath: env.IMAGING_PYTHONPATH?.trim() ?? '',
       libraryPath: env.IMAGING_LIBRARY_PATH?.trim() ?? '',
     },
   };
 }
 
-/** What publishing takes from the command line; what is not said there is the environment's, or the worker's here. */
+/** Flags of publishing. The environment, and then the worker on this machine, replace a missing flag. */
 export interface PublishFlags {
   service?: string;
   keyFile?: string;
@@ -120,8 +121,8 @@ export function readPublishSettings(
   const worker = environmentOfWorker(folder);
   const ofWorker = (readText(join(folder, 'service-key')) ?? worker.SERVICE_API_KEY)?.trim();
   const baseUrl = (flags.service ?? env.SERVICE_BASE_URL?.trim()) || worker.SERVICE_BASE_URL || '';
-  const given = flags.keyFile ? (readText(flags.keyFile)?.trim() ?? '') : env.SERVICE_API_KEY?.trim();
-  const apiKey = given || (flags.keyFile ? '' : ofWorker) || '';
+  const ownKey = flags.keyFile ? (readText(flags.keyFile)?.trim() ?? '') : env.SERVICE_API_KEY?.trim();
+  const apiKey = ownKey || (flags.keyFile ? '' : ofWorker) || '';
   const faults = [
     ...(isHttpUrl(baseUrl) ? [] : ['the service is missing; use --service <url>, or set SERVICE_BASE_URL']),
     ...(apiKey
@@ -140,7 +141,7 @@ function folderOf(env: Variables): string {
   return resolve(env.MUSTER_WORKER_DIR?.trim() || join(homedir(), '.muster-worker'));
 }
 
-/** That of the worker which runs in a folder of ours; nothing when none does. */
+/** Returns the environment of the worker that runs in the folder; empty if none runs. */
 function environmentOfWorker(folder: string): Variables {
   const holder = readJson<{ pid: number; startTime: string }>(join(folder, 'worker.lock'));
   return holder && isAlive(holder) ? readEnvironment(holder.pid) : {};
@@ -173,20 +174,20 @@ function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
 }
 
-/** Relative paths of the practice's database and folders are from here; its command begins somewhere else. */
-function standing(variables: Record<string, string>): Record<string, string> {
+/** Makes relative paths of the practice's database and folders absolute, because its commands run in another folder. */
+function withAbsolutePaths(variables: Record<string, string>): Record<string, string> {
   const { PRACTICE_DATABASE: address, IMAGING_ROOT: root, IMAGING_ALLOWED_ROOTS: allowed } = variables;
   const path = address && /^sqlite:\/\/\/(.+)$/.exec(address.trim())?.[1];
   return {
     ...variables,
     ...(path ? { PRACTICE_DATABASE: `sqlite:///${resolve(path)}` } : {}),
-    ...(root ? { IMAGING_ROOT: fromHere(root) } : {}),
-    ...(allowed ? { IMAGING_ALLOWED_ROOTS: allowed.split(';').map(fromHere).join(';') } : {}),
+    ...(root ? { IMAGING_ROOT: absolutePath(root) } : {}),
+    ...(allowed ? { IMAGING_ALLOWED_ROOTS: allowed.split(';').map(absolutePath).join(';') } : {}),
   };
 }
 
-/** Shares and paths of other systems stay as they are. */
-function fromHere(path: string): string {
+/** Returns an absolute path, but leaves shares and paths of other operating systems unchanged. */
+function absolutePath(path: string): string {
   const text = path.trim();
   return text === '' || /^[/\\]|^[A-Za-z]:/.test(text) ? text : resolve(text);
 }

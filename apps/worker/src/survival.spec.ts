@@ -21,7 +21,7 @@ describe('A worker that is killed', () => {
     expect(service.faults).toEqual([]);
   });
 
-  // Counts until the file `go` appears; says how far it came.
+  // Counts until the file `go` appears, and reports the count.
   const counting = `
 import muster, os, sys
 n = 0
@@ -35,12 +35,12 @@ with muster.step("count"):
 muster.result(n)
 `;
 
-  it('finds its run again, and goes on without a gap and without a double', async () => {
+  it('takes over its run again, without lost and without repeated reports', async () => {
     const run = runOf(counting);
     await service.push(run);
     for (let kills = 1; kills <= 3; kills += 1) {
-      const seen = service.logs(run.jobId).length;
-      await service.until('more logs', () => service.logs(run.jobId).length > seen + 50);
+      const before = service.logs(run.jobId).length;
+      await service.until('more logs', () => service.logs(run.jobId).length > before + 50);
       await worker.kill('SIGKILL');
       await worker.start();
     }
@@ -54,7 +54,7 @@ muster.result(n)
     expect(lines).toEqual(Array.from({ length: result }, (_, index) => `line ${index + 1}`));
     const events = logs.filter(({ level }) => level === 'debug').map(({ message }) => message);
     expect(events).toEqual(Array.from({ length: Math.floor(result / 50) }, (_, index) => `event ${index + 1}`));
-    // What was sent twice was the same both times.
+    // A log entry that was sent twice was the same both times.
     const sent = new Map<number, string>();
     for (const log of service.accepted('/api/job-logs').flatMap(({ body }) => body.logs)) {
       expect(sent.get(log.seq) ?? log.message).toBe(log.message);
@@ -66,7 +66,7 @@ muster.result(n)
     await service.until('nothing left', () => processesOf(run.commandId).length === 0);
   });
 
-  it('takes a command that arrives twice, by push and by poll, once', async () => {
+  it('executes a command that arrives several times, by push and by poll, once', async () => {
     const marks = join(worker.folder, 'marks');
     const snippet = commandOf('snippet', {
       code: `open(${JSON.stringify(marks)}, "a").write("x")\nprint(open(${JSON.stringify(marks)}).read())`,

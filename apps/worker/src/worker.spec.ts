@@ -11,7 +11,7 @@ import { tunnelOf } from './protocol/tunnel';
 import { runOf, WorkerHarness } from './testing/worker-process.harness';
 
 describe('The one-file worker', () => {
-  it('needs nothing beside it', async () => {
+  it('needs no other files', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'muster-one-file-'));
     const file = join(folder, 'muster-worker.js');
     execFileSync(process.execPath, [resolve(__dirname, '../one-file.mjs'), file]);
@@ -33,7 +33,7 @@ describe('The one-file worker', () => {
 });
 
 describe('The start', () => {
-  it('names every fault of the environment at once', () => {
+  it('reports all errors of the environment at once', () => {
     const env = { SERVICE_BASE_URL: 'ftp://x', MUSTER_WORKER_LISTEN: 'nowhere', MUSTER_FENCE_MS: '-1' };
     expect(() => readSettings(env)).toThrow(
       "the worker's environment is not valid: SERVICE_BASE_URL must be an http or https URL; AGENT_ID is missing; " +
@@ -42,7 +42,7 @@ describe('The start', () => {
     );
   });
 
-  it('tells the service of a listener on loopback where it is on this host, and of no other unless told to', () => {
+  it('reports a loopback listener only to a service on this host, unless a tunnel is configured', () => {
     const at = { address: '127.0.0.1', port: 9, family: 'IPv4' };
     const here = { tunnel: 'auto', baseUrl: 'http://localhost:3000' };
     for (const baseUrl of ['http://127.0.0.1:3000', 'http://[::1]:3000', 'https://muster.localhost']) {
@@ -62,7 +62,7 @@ describe('The start', () => {
     expect(tunnelOf({ ...here, tunnel: null }, at)).toBeNull();
   });
 
-  it('goes on until the service is there, and says that a key is refused', async () => {
+  it('retries until the service is available, and logs that a key is refused', async () => {
     const service = await FakeService.start();
     const worker = new WorkerHarness(service);
     try {
@@ -100,7 +100,7 @@ describe('A boot that the service does not know', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('shakes hands again, and goes on as the same', async () => {
+  it('makes the handshake again with the same boot id, and continues its run', async () => {
     const { bootId } = service.handshake()!.body;
     const run = runOf('import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)');
     await service.push(run);
@@ -112,7 +112,7 @@ describe('A boot that the service does not know', () => {
     };
     const again = await service.until('the second handshake', () => service.handshake(2));
     expect(again.body.bootId).toBe(bootId);
-    await service.until('a heartbeat', () => service.heard.at(-1)!.path === '/api/agent/heartbeat');
+    await service.until('a heartbeat', () => service.requests.at(-1)!.path === '/api/agent/heartbeat');
     writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
     expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
   });
@@ -125,7 +125,7 @@ describe('The journal', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('knows an id for seven days, and the newest for ever', () => {
+  it('retains an id for seven days, and the newest ids for ever', () => {
     const journal = new Journal(folder, 3);
     const old = Date.now() - 8 * 24 * 3600_000;
     for (let n = 0; n < 10; n += 1) {
@@ -136,13 +136,13 @@ describe('The journal', () => {
     const again = new Journal(folder, 3);
     expect([0, 2, 6].map((n) => again.knows(`old-${n}`))).toEqual([false, false, false]);
     expect([7, 8, 9].map((n) => again.knows(`old-${n}`))).toEqual([true, true, true]);
-    // What nobody has seen the end of is never forgotten.
+    // Unfinished commands are never removed.
     expect(again.unfinished().map(({ id }) => id)).toEqual(['old-1']);
     for (let n = 0; n < 20; n += 1) again.start(`new-${n}`, 'snippet', null, Date.now());
     expect(new Journal(folder, 3).knows('new-0')).toBe(true);
   });
 
-  it('survives half a last line', () => {
+  it('drops an incomplete last line', () => {
     const journal = new Journal(folder);
     journal.start('one', 'run', 'job', Date.now());
     const path = join(folder, 'journal.jsonl');
@@ -154,7 +154,7 @@ describe('The journal', () => {
 });
 
 describe('Repeating', () => {
-  it('grows to half a minute, is spread, and waits at least as long as it is asked to', () => {
+  it('waits up to half a minute, randomized, and at least as long as Retry-After', () => {
     const at = (attempt: number, random: number) => backoffMs(attempt, undefined, 0, () => random);
     expect([1, 2, 3, 20].map((attempt) => at(attempt, 1))).toEqual([250, 500, 1000, 30_000]);
     expect(at(20, 0)).toBe(15_000);
@@ -164,7 +164,7 @@ describe('Repeating', () => {
     expect(readRetryAfter('soon', 0)).toBe(0);
   });
 
-  it('ends with what another attempt would not change', () => {
+  it('ends after a status that another attempt would not change', () => {
     expect([200, 201, 204].map(verdictOf)).toEqual(['delivered', 'delivered', 'delivered']);
     expect([400, 404, 409, 413, 422].map(verdictOf)).toEqual(Array(5).fill('refused'));
     expect([401, 403, 408, 429, 500, 503].map(verdictOf)).toEqual(Array(6).fill('later'));

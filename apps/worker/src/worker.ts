@@ -6,7 +6,7 @@ import { BundleCache } from './bundles/bundle-cache';
 import { Extensions } from './browser/extensions';
 import { CommandExecutor } from './command-executor';
 import { capabilitiesOf } from './host/capabilities';
-import { takeFolder } from './host/folder-lock';
+import { lockFolder } from './host/folder-lock';
 import { BootOver, shakeHands } from './protocol/handshake';
 import { Health } from './host/health';
 import { Fence, Heartbeat } from './protocol/heartbeat';
@@ -27,7 +27,7 @@ import { Service } from './protocol/service';
 import type { Settings } from './settings';
 import { tunnelOf } from './protocol/tunnel';
 
-/** How the worker ends: with an exit code, or to begin again at once. */
+/** How the worker ends: with an exit code, or with an immediate restart. */
 export type Outcome = { exitCode: number } | 'restart';
 
 const lastDeliveryMs = 10_000;
@@ -43,19 +43,21 @@ const failedWith = (errorCode: RunErrorCode, error: string): Ending => ({
   graceMs: 3_000,
 });
 
-/** A machine that was stopped and still is there, as after hibernation, reports as another boot. */
+/**
+ * Outcomes of a boot that the service has ended. A machine that still runs, as after hibernation, starts a new boot.
+ */
 const afterBoot: Record<BootOver['end'], [Outcome, Ending | null]> = {
   ended: ['restart', null],
   superseded: [{ exitCode: 3 }, failedWith('worker_stopped', 'another worker took over')],
   terminated: [{ exitCode: 3 }, failedWith('agent_not_ready', 'the agent was terminated')],
 };
 
-/** One start of the worker: from the handshake to its end. */
+/** One start of the worker, from the handshake to its end. */
 export class Worker {
   private readonly bootId = randomUUID();
-  /** First: no more commands, no more heartbeats. */
+  /** Aborted first: no more commands and no more heartbeats. */
   private readonly stopping = new AbortController();
-  /** Then: no more requests at all. */
+  /** Aborted last: no more requests at all. */
   private readonly ended = new AbortController();
   private readonly keys: Keys;
   private readonly context: RunContext;
@@ -67,7 +69,7 @@ export class Worker {
   private readonly commands: CommandExecutor;
   private readonly fence: Fence;
   private readonly began = Date.now();
-  /** Asked once, while everything else begins. */
+  /** Determined once, in parallel with the rest of the start. */
   private readonly machine: ReturnType<typeof capabilitiesOf>;
   private heartbeat: Heartbeat | null = null;
   private polling: PollLoop | null = null;
@@ -79,7 +81,7 @@ export class Worker {
   ) {
     const { folder, agentId, baseUrl, scriptBase, python, spoolLimitBytes, bundleCacheBytes, fenceMs } = settings;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    takeFolder(folder);
+    lockFolder(folder);
     this.machine = capabilitiesOf(settings);
     this.keys = new Keys(settings);
     const service = new Service(baseUrl, () => this.keys.current, this.ended.signal);
@@ -113,7 +115,7 @@ export class Worker {
       extensions,
       context: {
         ...{ facts, python, bundles, stopping: this.stopping.signal, folder, imaging: settings.imaging },
-        tell: (commandId, output) => sendOutput(service, { agentId, commandId, output }),
+        sendOutput: (commandId, output) => sendOutput(service, { agentId, commandId, output }),
       },
       onChange,
       repair: (command) => repairKey({ keys: this.keys, service, agentId }, command, this.stopping.signal),
@@ -123,7 +125,7 @@ export class Worker {
     });
   }
 
-  /** What must not show in the local log. */
+  /** Returns the values that must be redacted in the local log. */
   secrets(): string[] {
     const { PRACTICE_DATABASE: practiceDatabase } = this.settings.imaging.variables;
     return [...this.keys.all(), this.context.facts.signingSecret, ...(practiceDatabase ? [practiceDatabase] : [])];
@@ -143,20 +145,20 @@ export class Worker {
       clearInterval(guard);
       listener?.close();
     }
-    await this.wind();
+    await this.windDown();
     this.ended.abort();
     this.journal.close();
     return this.end.outcome;
   }
 
-  /** The first reason counts. `ending` is what becomes of a run; without one it lives on for the next worker. */
+  /** Ends the worker; the first reason counts. `ending` is the end of a run; null lets it run for the next worker. */
   stop(
-    why: string,
+    reason: string,
     outcome: Outcome = { exitCode: 0 },
     ending: Ending | null = failedWith('worker_stopped', 'the worker was stopped'),
   ) {
     if (this.stopping.signal.aborted) return;
-    this.log('info', 'the worker is stopping', { why });
+    this.log('info', 'the worker is stopping', { why: reason });
     this.end = { outcome, ending };
     this.commands.close();
     this.stopping.abort();
@@ -176,7 +178,7 @@ export class Worker {
         agentId,
         isPushed: () => tunnel !== null && this.heartbeat?.tunnelFails !== true,
         take: (command) => this.commands.take(command),
-        reject: (commandId, why) => this.commands.reject(commandId, why),
+        reject: (commandId, reason) => this.commands.reject(commandId, reason),
         log,
       },
       this.stopping.signal,
@@ -202,7 +204,7 @@ export class Worker {
     await Promise.all([this.heartbeat.run(), this.polling.run()]);
   }
 
-  /** Answers how often the service wants to hear of us. */
+  /** Makes the handshake. Returns the interval of heartbeats that the service requests. */
   private async introduce(tunnel: string | null): Promise<number> {
     const { service, facts } = this.context;
     const { agentId } = facts;
@@ -239,11 +241,11 @@ export class Worker {
     });
   }
 
-  /** Looks regularly after what ends a run or the worker without anybody saying so. */
+  /** Checks regularly for what ends a run or the worker: the service is not reached, or the lease is too old. */
   private guard(): void {
     const { fenceMs, leaseFile } = this.settings;
     if (this.runs.isBusy && this.fence.isLost) {
-      // The service may have given this job to another worker: two must not work on one claim.
+      // The service may have assigned this job to another worker, and two must not work on one claim.
       void this.runs.stopAll(
         failedWith('service_unreachable', `the run was stopped because the service was unreachable for ${fenceMs} ms`),
       );
@@ -257,7 +259,7 @@ export class Worker {
     }
   }
 
-  private async wind(): Promise<void> {
+  private async windDown(): Promise<void> {
     const { ending } = this.end;
     if (ending) await Promise.all([this.runs.stopAll(ending), this.sessions.endAll()]);
     else this.sessions.detach();
@@ -265,15 +267,15 @@ export class Worker {
     this.recorder.close();
     const isIntroduced = this.context.facts.signingSecret !== '';
     if (ending && isIntroduced) {
-      const all = Promise.all([this.runs.delivered(), this.results.allSettled()]);
+      const all = Promise.all([this.runs.delivered(), this.results.whenAllSent()]);
       await Promise.race([all, sleep(lastDeliveryMs, undefined, { ref: false })]);
     }
     await this.runs.detach();
   }
 
   private async restart(commandId: string): Promise<void> {
-    // With the old key, if that is still good; if not, the answer goes out with the new one.
-    await Promise.race([this.results.settled(commandId), sleep(lastDeliveryMs / 2, undefined, { ref: false })]);
+    // The result is sent with the old key if it is still valid, or else after the restart with the new key.
+    await Promise.race([this.results.whenSent(commandId), sleep(lastDeliveryMs / 2, undefined, { ref: false })]);
     this.stop('a restart was requested', 'restart', null);
   }
 }

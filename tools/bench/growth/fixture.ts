@@ -2,7 +2,7 @@ import { hash } from '@node-rs/argon2';
 import { newApiKey } from '@muster/access';
 import type { ApiKeyScope } from '@muster/contracts';
 import { migrate } from '@muster/database';
-import { buildHouse, type House, type HouseSize, HttpClient } from '@muster/testing';
+import { seedLargeOrganization, type LargeOrganization, type OrganizationSize, HttpClient } from '@muster/testing';
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export interface GrowthFixture {
   /** The shared servers, and below them the same with this organization's database. */
   shared: BenchStack;
   stack: BenchStack;
-  house: House;
+  house: LargeOrganization;
   client: Client;
   apps: Child[];
   gateway: string;
@@ -26,14 +26,18 @@ export interface GrowthFixture {
   as: Record<'admin' | 'super_admin' | 'api' | 'worker', HttpClient>;
 }
 
-export async function openGrowthFixture(shared: BenchStack, name: string, size: HouseSize): Promise<GrowthFixture> {
+export async function openGrowthFixture(
+  shared: BenchStack,
+  name: string,
+  size: OrganizationSize,
+): Promise<GrowthFixture> {
   const stack = await createDatabase(shared, `growth_${name}_${randomBytes(4).toString('hex')}`);
   const client = new Client({ connectionString: stack.databaseUrl });
   await client.connect();
   // Skips the foreign key checks of millions of generated rows.
   await client.query(`SET session_replication_role = 'replica'; SET synchronous_commit = 'off'`);
   const began = performance.now();
-  const house = await buildHouse(client, size);
+  const house = await seedLargeOrganization(client, size);
   // Retains the whole generated year, as if older rows had been deleted day by day.
   await client.query('UPDATE organization_settings SET log_retention_days = 365, timeline_retention_days = 365');
   await client.query(`SET session_replication_role = 'origin'`);
@@ -88,7 +92,7 @@ async function createDatabase(stack: BenchStack, name: string): Promise<BenchSta
   return { ...stack, databaseUrl: url.toString() };
 }
 
-async function makeKey(client: Client, { organizationId }: House, scope: ApiKeyScope): Promise<string> {
+async function makeKey(client: Client, { organizationId }: LargeOrganization, scope: ApiKeyScope): Promise<string> {
   const { id, secret } = newApiKey();
   await client.query(
     'INSERT INTO api_key (id, organization_id, name, scope, secret_hash) VALUES ($1, $2, $3, $4, $5)',
@@ -97,7 +101,12 @@ async function makeKey(client: Client, { organizationId }: House, scope: ApiKeyS
   return secret;
 }
 
-async function signIn(client: Client, { organizationId }: House, http: HttpClient, role: string): Promise<HttpClient> {
+async function signIn(
+  client: Client,
+  { organizationId }: LargeOrganization,
+  http: HttpClient,
+  role: string,
+): Promise<HttpClient> {
   const [email, password] = [`${role}@muster.bench`, randomBytes(12).toString('base64url')];
   await client.query(
     'INSERT INTO app_user (id, organization_id, email, password_hash, role) VALUES ($1, $2, $3, $4, $5)',
@@ -106,7 +115,7 @@ async function signIn(client: Client, { organizationId }: House, http: HttpClien
   return http.signIn(email, password);
 }
 
-function described({ jobs, agents, entries }: HouseSize): string {
+function described({ jobs, agents, entries }: OrganizationSize): string {
   const count = (value: number) => value.toLocaleString('en');
   return `${count(jobs)} jobs, ${count(agents)} agents, ${count(entries)} timeline entries`;
 }

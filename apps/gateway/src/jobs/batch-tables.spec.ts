@@ -103,7 +103,11 @@ describe('batches from CSV', () => {
     ['a repeated column name', 'CLAIM_ID,CLAIM_ID\na,b\n', /two columns CLAIM_ID/],
     ['UTF-16', Buffer.from('\ufeffCLAIM_ID,PAYER\nC-1,D\n', 'utf16le'), /UTF-16/],
     ['a quote that is not closed', 'CLAIM_ID,PAYER\nC-1,"Delta\nC-2,D\n', /not closed/],
-    ['text after a closing quote', 'CLAIM_ID,PAYER\nC-1,"Del"ta\nC-2,D\n', /Line 2: there is text after a closing quote/],
+    [
+      'text after a closing quote',
+      'CLAIM_ID,PAYER\nC-1,"Del"ta\nC-2,D\n',
+      /Line 2: there is text after a closing quote/,
+    ],
     ['10,001 rows', `CLAIM_ID,PAYER\n${'a,b\n'.repeat(10_001)}`, /more than 10,000 rows/],
   ])('refuse a CSV file with %s', async (_, table, message) => {
     const { status, body } = await send(table);

@@ -6,19 +6,19 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
 
-/** The protocol's messages are of many shapes. */
+/** Fields of a message of the protocol, which has many forms. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Params = Record<string, any>;
 type Listener = (method: string, params: Params, sessionId: string | undefined) => void;
 
 export interface ChromiumOptions {
   program: string;
-  /** A folder of its own: its profile, its messages and its temporary files, all gone when it is closed. */
+  /** Folder for the profile, the messages and the temporary files. It is removed when the browser is closed. */
   folder: string;
   env: Record<string, string>;
-  /** Without one, it shows itself to nobody. */
+  /** Whether the browser runs without a display. */
   headless: boolean;
-  /** Unpacked, to begin with. */
+  /** Folders of unpacked extensions that are loaded at the start. */
   extensions: string[];
   flags?: string[];
 }
@@ -35,11 +35,11 @@ const answerMs = 30_000;
 const closeMs = 5_000;
 
 /**
- * A browser of ours, over the pipe of the DevTools protocol: alone by that may extensions be loaded, and it ends with
- * the worker that holds the other end.
+ * A browser that the worker controls over the pipe of the DevTools protocol. Only over the pipe can extensions be
+ * loaded, and the browser ends with the worker, which holds the other end.
  */
 export class Chromium {
-  private readonly waiting = new Map<number, { settle: (answer: Params) => void; fail: (error: Error) => void }>();
+  private readonly waiting = new Map<number, { resolve: (answer: Params) => void; fail: (error: Error) => void }>();
   private readonly listeners = new Set<Listener>();
   private count = 0;
   private isGone = false;
@@ -75,7 +75,7 @@ export class Chromium {
         '--disable-gpu',
         '--mute-audio',
         '--password-store=basic',
-        // Frames of other sites stay within reach of one session.
+        // Keeps frames of other sites in the session of their page.
         '--disable-site-isolation-trials',
         '--disable-features=IsolateOrigins,site-per-process,Translate',
         '--enable-unsafe-extension-debugging',
@@ -96,16 +96,16 @@ export class Chromium {
       for (const path of extensions) await browser.call('Extensions.loadUnpacked', { path });
       return browser;
     } catch (error) {
-      const said = browser.lastWords();
+      const message = browser.lastMessage();
       await browser.close();
-      throw new Error(`the browser did not start${said && `: ${said}`}`, { cause: error });
+      throw new Error(`the browser did not start${message && `: ${message}`}`, { cause: error });
     }
   }
 
   async call(method: string, params: Params = {}, sessionId?: string): Promise<Params> {
     if (this.isGone) throw new Error('the browser has ended');
     const id = (this.count += 1);
-    const answer = new Promise<Params>((settle, fail) => this.waiting.set(id, { settle, fail }));
+    const answer = new Promise<Params>((resolve, fail) => this.waiting.set(id, { resolve, fail }));
     const timer = setTimeout(
       () => this.waiting.get(id)?.fail(new Error(`the browser did not answer ${method} within ${answerMs} ms`)),
       answerMs,
@@ -130,7 +130,7 @@ export class Chromium {
     return (await this.call('Extensions.getExtensions')).extensions as LoadedExtension[];
   }
 
-  /** Asked, it clears up after itself; what does not listen is made to end. */
+  /** Asks the browser to close, so that it can clean up, and kills it if it does not end. */
   async close(): Promise<void> {
     void this.call('Browser.close').catch(() => undefined);
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
@@ -139,7 +139,7 @@ export class Chromium {
       this.child.kill(signal);
     }
     closeTemporaryFolder(this.folder);
-    // Its children may write for a moment longer than it lives.
+    // Child processes may still write for a moment after the browser has ended.
     await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
@@ -156,14 +156,14 @@ export class Chromium {
         const message = Buffer.concat([...rest, piece.subarray(0, at)]).toString('utf8');
         rest = [];
         piece = piece.subarray(at + 1);
-        this.heard(JSON.parse(message) as Params);
+        this.dispatch(JSON.parse(message) as Params);
       }
       if (piece.length) rest.push(piece);
     });
   }
 
-  private heard(message: Params): void {
-    if (typeof message.id === 'number') return this.waiting.get(message.id)?.settle(message);
+  private dispatch(message: Params): void {
+    if (typeof message.id === 'number') return this.waiting.get(message.id)?.resolve(message);
     const { method, params, sessionId } = message;
     for (const listener of this.listeners) listener(String(method), params as Params, sessionId as string | undefined);
   }
@@ -173,7 +173,7 @@ export class Chromium {
     for (const { fail } of this.waiting.values()) fail(new Error('the browser has ended'));
   }
 
-  private lastWords(): string {
+  private lastMessage(): string {
     try {
       const lines = readFileSync(join(this.folder, 'messages.log'), 'utf8').trim().split('\n');
       return (

@@ -1,4 +1,4 @@
-// Long: drives a real browser with extensions.
+// Long: it drives a real browser with extensions.
 // Short: apps/worker/src/browser/find-browser.spec.ts
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ jest.setTimeout(120_000);
 const chromium = findBrowser(process.env);
 const itLoads = chromium ? it : it.skip;
 
-/** A small extension that marks each page. */
+/** Returns the files of a small extension that marks each page. */
 const extension = (version: string, { name = 'Marker', folder = '', more = {} } = {}): ZipFile[] => {
   const scripts = [{ matches: ['<all_urls>'], js: ['mark.js'] }];
   const manifest = { manifest_version: 3, name, version, content_scripts: scripts, ...more };
@@ -50,19 +50,19 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     await service.push(command);
     return service.until('the result', () => service.result(command.commandId));
   };
-  const kept = () => {
+  const storedVersions = () => {
     const folder = join(worker.folder, 'browser/extensions');
     const names = existsSync(folder) ? readdirSync(folder) : [];
     return names.map((name) => JSON.parse(readFileSync(join(folder, name, 'manifest.json'), 'utf8')).version).sort();
   };
 
-  itLoads('puts it into the browser, which says its version, and each later version in its place', async () => {
+  itLoads('loads an extension into the browser, returns its version, and replaces it by a later version', async () => {
     await worker.start();
     expect(await deploy(zipOf(extension('1.4.0')), '1.4.0')).toEqual({
       status: 'success',
       output: { version: '1.4.0', name: 'Marker', id: expect.stringMatching(/^[a-p]{32}$/) },
     });
-    // People zip the folder as often as what is in it, and versions may leave out what is 0.
+    // A zip may contain the folder itself or its content, and versions may omit a trailing 0.
     const packed = zipOf(extension('1.5', { folder: 'dist/extension/' }));
     const header = Buffer.from(
       ['Cr24'.split('').map((c) => c.charCodeAt(0)), 3, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5].flat(),
@@ -72,13 +72,13 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
       output: { version: '1.5' },
     });
     await deploy(zipOf(extension('2.0', { name: 'Another' })), '2.0');
-    expect(kept()).toEqual(['1.5', '2.0']);
+    expect(storedVersions()).toEqual(['1.5', '2.0']);
     expect(readdirSync(join(worker.folder, 'browser'))).toEqual(['extensions']);
-    // What it asks of its machine besides, such as whether Python has Pillow, ends by itself.
+    // Other processes of the worker, such as its check for Pillow, end by themselves.
     await waitFor('the browser to be gone', () => processesOf(worker.folder).join() === String(worker.child!.pid));
   });
 
-  itLoads('takes it from the bundle of a pack, as a folder or packed, once that is what its digest says', async () => {
+  itLoads('finds the extension in the bundle of a pack, as a folder or packed, and verifies the digest', async () => {
     await worker.start();
     const bundleOf = (more: ZipFile[]) => zipOf([{ name: 'main.py', content: 'pass' }, ...more]);
     const digestOf = (file: Buffer) => `sha256:${createHash('sha256').update(file).digest('hex')}`;
@@ -97,10 +97,10 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
       status: 'failed',
       code: 'bundle_rejected',
     });
-    expect(kept()).toEqual(['13.1']);
+    expect(storedVersions()).toEqual(['13.1']);
   });
 
-  itLoads('is refused by what the extension is, and leaves the one before as it was', async () => {
+  itLoads('refuses an invalid extension with the reason, and leaves the previous version unchanged', async () => {
     await worker.start();
     await deploy(zipOf(extension('1.4.0')), '1.4.0');
     const outside = [...extension('1.5.0'), { name: '../../outside', content: 'x' }];
@@ -123,11 +123,11 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
       expect(result).toMatchObject({ status: 'failed', error: expect.stringContaining(error) });
       expect(result.code).toBe(code);
     }
-    expect(kept()).toEqual(['1.4.0']);
+    expect(storedVersions()).toEqual(['1.4.0']);
     expect(existsSync(join(worker.folder, 'browser/outside'))).toBe(false);
   });
 
-  it('fails with browser_unavailable where there is none', async () => {
+  it('fails with browser_unavailable if there is no browser', async () => {
     await worker.start({ CHROMIUM: '/nowhere/chromium' });
     expect(await deploy(zipOf(extension('1.4.0')), '1.4.0')).toMatchObject({
       status: 'failed',
@@ -136,7 +136,7 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     });
   });
 
-  describe('and the runs that come after it', () => {
+  describe('Later runs', () => {
     let portal: Server;
     beforeAll(() => {
       portal = createServer((_, response) =>
@@ -146,7 +146,7 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     });
     afterAll(() => portal.close());
 
-    itLoads('have it in their browsers', async () => {
+    itLoads('have the extension in their browsers', async () => {
       await worker.start();
       await deploy(zipOf(extension('1.4.0')), '1.4.0');
       const runtime = ['browser', 'page', 'in-page', 'web-socket', 'words', 'play'].map((name) =>

@@ -26,8 +26,8 @@ export interface ExtensionsOptions {
 }
 
 /**
- * What every browser of this worker begins with, those of runs too. Each extension has one folder, so that its id and
- * what it has stored stay the same from version to version.
+ * Extensions that every browser of this worker loads at its start, including the browsers of runs. Each extension has
+ * one folder, so that its id and its stored data stay the same for all its versions.
  */
 export class Extensions {
   private readonly folder: string;
@@ -37,12 +37,12 @@ export class Extensions {
     this.folder = folderIn(options.folder);
   }
 
-  /** The folders of those that are deployed. */
+  /** Returns the folders of the deployed extensions. */
   paths(): string[] {
     return deployedIn(this.options.folder);
   }
 
-  /** One after the other: two of one extension would be in each other's way. */
+  /** Deploys extensions one after the other, because two versions of one extension would interfere. */
   deploy(command: Command): Promise<Result> {
     const turn = this.last.then(() => this.deployNow(command));
     this.last = turn.catch(() => undefined);
@@ -55,11 +55,11 @@ export class Extensions {
     if (!program) return noBrowser;
     const staging = join(this.options.folder, 'browser', 'staging');
     try {
-      // One that was interrupted may have left something.
+      // An interrupted deployment may have left files.
       rmSync(staging, { recursive: true, force: true });
       mkdirSync(staging, { recursive: true, mode: 0o700 });
-      const { downloadUrl, digest, why, code } = await askWhere(service, agentId, commandId);
-      if (!downloadUrl) return { status: 'failed', error: why, ...(code ? { code } : {}) };
+      const { downloadUrl, digest, reason, code } = await requestDownload(service, agentId, commandId);
+      if (!downloadUrl) return { status: 'failed', error: reason, ...(code ? { code } : {}) };
       const bytes = await download(new URL(downloadUrl, service.baseUrl), packedBytes, stopping);
       if (digest && digest !== digestOf(bytes)) {
         return { status: 'failed', code: 'bundle_rejected', error: 'the bundle does not match its digest' };
@@ -78,23 +78,25 @@ export class Extensions {
     }
   }
 
-  /** Puts it in the place of its earlier version; what the browser will not load there gives that place back. */
+  /**
+   * Replaces the extension's earlier version. If the browser does not load the new version, restores the earlier one.
+   */
   private async keep(program: string, staging: string, source: string, found: LoadedExtension) {
-    const place = join(this.folder, placeOf(source, found.name));
+    const target = join(this.folder, placeOf(source, found.name));
     const before = join(staging, 'before');
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-    if (existsSync(place)) renameSync(place, before);
+    if (existsSync(target)) renameSync(target, before);
     try {
-      renameSync(source, place);
-      return await this.load(program, join(staging, 'browser'), place);
+      renameSync(source, target);
+      return await this.load(program, join(staging, 'browser'), target);
     } catch (error) {
-      rmSync(place, { recursive: true, force: true });
-      if (existsSync(before)) renameSync(before, place);
+      rmSync(target, { recursive: true, force: true });
+      if (existsSync(before)) renameSync(before, target);
       throw error;
     }
   }
 
-  /** What the browser says of it, once it has loaded it. */
+  /** Loads the extension into a browser, and returns what the browser reports of it. */
   private async load(program: string, folder: string, path: string): Promise<LoadedExtension> {
     const { base } = this.options;
     const browser = await Chromium.launch({ program, folder, env: base, headless: true, extensions: [] });
@@ -110,7 +112,7 @@ export class Extensions {
   }
 }
 
-/** Unpacked, in the folder of a worker. */
+/** Returns the folders of the unpacked extensions in a worker's folder. */
 export function deployedIn(workerFolder: string): string[] {
   const folder = folderIn(workerFolder);
   if (!existsSync(folder)) return [];
@@ -124,20 +126,20 @@ function folderIn(workerFolder: string): string {
   return join(workerFolder, 'browser', 'extensions');
 }
 
-async function askWhere(service: Service, agentId: string, commandId: string) {
+async function requestDownload(service: Service, agentId: string, commandId: string) {
   const text = textOfBody<DownloadBody>({ commandId });
   const call = { method: 'POST' as const, path: `/api/agents/${agentId}/downloads`, text };
   const { status, body } = await service.insist<DownloadTicket>(() => call);
   const downloadUrl = textOf(body.downloadUrl);
-  const why = textOf(body.detail) || `the service returned no download URL for the extension (status ${status})`;
-  return { downloadUrl, digest: textOf(body.digest), why, code: status === 404 ? 'extension_not_found' : undefined };
+  const reason = textOf(body.detail) || `the service returned no download URL for the extension (status ${status})`;
+  return { downloadUrl, digest: textOf(body.digest), reason, code: status === 404 ? 'extension_not_found' : undefined };
 }
 
 function digestOf(bytes: Buffer): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
-/** The same for all its versions: what it is signed with, else what it is called. */
+/** Returns a folder name that is the same for all versions: from the extension's key or else from its name. */
 function placeOf(source: string, name: string): string {
   const key = textOf(readManifest(join(source, 'manifest.json')).key);
   return createHash('sha256')
@@ -146,7 +148,7 @@ function placeOf(source: string, name: string): string {
     .slice(0, 16);
 }
 
-/** As browsers compare them: what is left out is 0. */
+/** Compares versions like browsers, for which an omitted part is 0. */
 function isSameVersion(one: string, other: string): boolean {
   const plain = (version: string): string =>
     version

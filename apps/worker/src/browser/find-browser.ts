@@ -15,8 +15,8 @@ const names = [
   'brave-browser',
 ];
 
-/** Where packages put it without a name on PATH. */
-const places = [
+/** Paths at which packages install a browser without a name on PATH. */
+const usualPaths = [
   '/usr/lib/chromium/chromium',
   '/usr/lib/chromium-browser/chromium-browser',
   '/snap/bin/chromium',
@@ -24,15 +24,15 @@ const places = [
   '/opt/microsoft/msedge/msedge',
 ];
 
-/** Where the tools that fetch browsers for scripts keep them, below the home folder; a star is any one folder. */
+/** Paths in the home folder at which tools store browsers that they download for scripts; a star is any one folder. */
 const caches = [
   '.cache/ms-playwright/chromium-*/*/chrome',
   '.cache/puppeteer/chrome/*/*/chrome',
   '.cache/puppeteer/chromium/*/*/chrome',
 ];
 
-/** The browser of this machine: the one that is named in CHROMIUM and no other, else one on PATH or in a usual place. */
-export function findBrowser(env: Variables, usual = places): string | null {
+/** Finds this machine's browser: only the one in CHROMIUM if it is set, else one on PATH or at a usual path. */
+export function findBrowser(env: Variables, usual = usualPaths): string | null {
   const { CHROMIUM, HOME } = env;
   if (CHROMIUM) return CHROMIUM.includes('/') ? (isProgram(CHROMIUM) ? CHROMIUM : null) : findProgram(CHROMIUM, env);
   const fetched = HOME ? caches.flatMap((pattern) => matching(HOME, pattern.split('/'))) : [];
@@ -41,11 +41,11 @@ export function findBrowser(env: Variables, usual = places): string | null {
 }
 
 export function findProgram(name: string, { PATH = '' }: Variables): string | null {
-  const places = PATH.split(delimiter).map((folder) => join(folder || '.', name));
-  return places.find(isProgram) ?? null;
+  const paths = PATH.split(delimiter).map((folder) => join(folder || '.', name));
+  return paths.find(isProgram) ?? null;
 }
 
-/** The newest first. */
+/** Returns the paths that match a pattern, the newest first. */
 function matching(folder: string, [first, ...rest]: string[]): string[] {
   if (first === undefined) return [folder];
   if (!first.includes('*')) return matching(join(folder, first), rest);

@@ -6,8 +6,8 @@ import { unzip } from '../zip/unzip';
 const limits = { bytes: 256 * 1024 * 1024, entries: 10_000 };
 
 /**
- * Unpacks what was fetched, and answers the extension's folder. It lies there as it is, or packed once more, as in a
- * workflow pack that brings one along.
+ * Unpacks a downloaded file and returns the extension's folder. The file contains the extension unpacked, or packed
+ * once more, as in a workflow pack with an extension.
  */
 export async function unpackExtension(
   bytes: Buffer,
@@ -29,13 +29,13 @@ export async function unpackExtension(
   return unpacked;
 }
 
-/** A packed extension (.crx) is a zip behind a signed header; its signature is of a shop, not of ours. */
+/** Removes the header of a packed extension (.crx), which is followed by a zip. Its signature is not checked. */
 function withoutHeader(bytes: Buffer): Buffer {
   if (bytes.toString('latin1', 0, 4) !== 'Cr24' || bytes.length < 16) return bytes;
   return bytes.subarray(12 + bytes.readUInt32LE(8));
 }
 
-/** The manifest that lies highest: people zip the folder as often as what is in it. */
+/** Returns the folder of the topmost manifest, because a zip may contain the extension's folder or its content. */
 function folderOfManifest(folder: string): string | null {
   for (let level = [folder]; level.length;) {
     const found = level.filter((path) => isManifest(join(path, 'manifest.json')));
@@ -46,7 +46,7 @@ function folderOfManifest(folder: string): string | null {
   return null;
 }
 
-/** The one archive that there is, or of several the one with the version in its name. */
+/** Returns the only archive in the folder, or of several archives the one with the version in its name. */
 function packedIn(folder: string, version: string): string | null {
   const all: string[] = [];
   for (let level = [folder]; level.length; level = level.flatMap(foldersIn)) {
@@ -89,7 +89,7 @@ export function readManifest(path: string): Record<string, unknown> {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8').replace(/^\u{FEFF}/u, ''));
     return isObject(value) ? value : {};
   } catch {
-    // The browser takes comments in it; what it is, it says.
+    // Browsers accept comments in a manifest. The browser decides whether it is valid.
     return { manifest_version: null };
   }
 }

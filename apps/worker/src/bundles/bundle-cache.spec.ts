@@ -38,7 +38,7 @@ describe('The cache of bundles', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('fetches a bundle once, for those who come together and those who come later, and after a restart', async () => {
+  it('downloads a bundle once for concurrent and for later uses, and not again after a restart', async () => {
     const bytes = randomBytes(100_000);
     const bundle = store.put(bytes);
     const together = await Promise.all(Array.from({ length: 10 }, () => read(bundle)));
@@ -47,10 +47,10 @@ describe('The cache of bundles', () => {
     cache = open();
     expect((await read(bundle)).equals(bytes)).toBe(true);
     expect(store.fetched(bundle)).toBe(1);
-    expect(store.asked[0]!.key).toBeUndefined();
+    expect(store.requests[0]!.key).toBeUndefined();
   });
 
-  it('fetches for those who wait when the one that fetched is stopped', async () => {
+  it('downloads a bundle for waiting callers if the caller that started the download is stopped', async () => {
     const bundle = store.put(randomBytes(1000));
     let release!: () => void;
     store.gate = new Promise((resolve) => (release = resolve));
@@ -67,7 +67,7 @@ describe('The cache of bundles', () => {
     expect(await second).toHaveLength(1000);
   });
 
-  it('trusts nothing that lies there', async () => {
+  it('does not trust the files in its folder', async () => {
     const bytes = randomBytes(50_000);
     const bundle = store.put(bytes);
     const path = pathOf(bundle);
@@ -76,7 +76,7 @@ describe('The cache of bundles', () => {
       () => writeFileSync(path, Buffer.concat([bytes.subarray(0, 49_999), Buffer.from([bytes[49_999]! ^ 1])])),
       () => writeFileSync(path, ''),
       () => {
-        // The right bytes, but whoever owns them may change them at any time.
+        // A link to the right bytes, which a script could change at any time.
         rmSync(path);
         writeFileSync(elsewhere, bytes);
         symlinkSync(elsewhere, path);
@@ -100,23 +100,23 @@ describe('The cache of bundles', () => {
     expect(readFileSync(elsewhere).equals(bytes)).toBe(true);
   });
 
-  it('goes on where a download was cut off, in this worker and in the next', async () => {
+  it('resumes an interrupted download, in the same worker and in the next one', async () => {
     const bytes = randomBytes(300_000);
     const bundle = store.put(bytes);
     store.cuts = [100_000, 50_000];
     expect((await read(bundle)).equals(bytes)).toBe(true);
-    expect(store.asked.map(({ range }) => range)).toEqual([undefined, 'bytes=100000-', 'bytes=150000-']);
+    expect(store.requests.map(({ range }) => range)).toEqual([undefined, 'bytes=100000-', 'bytes=150000-']);
 
     const other = store.put(randomBytes(300_000));
     writeFileSync(pathOf(other, 'part'), (await read(other)).subarray(0, 200_000));
     rmSync(pathOf(other));
     cache = open();
     await read(other);
-    expect(store.asked.at(-1)!.range).toBe('bytes=200000-');
+    expect(store.requests.at(-1)!.range).toBe('bytes=200000-');
     expect(readdirSync(join(folder, 'bundles')).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
-  it('fetches the whole again where what was left is wrong, or the store does not go on', async () => {
+  it('downloads the whole bundle again if the partial file is wrong or the store ignores ranges', async () => {
     const bytes = randomBytes(1000);
     const wrong = store.put(bytes);
     await read(store.put(randomBytes(10)));
@@ -125,13 +125,13 @@ describe('The cache of bundles', () => {
     const long = store.put(randomBytes(2000));
     writeFileSync(pathOf(long, 'part'), randomBytes(5000));
     expect(await read(long)).toHaveLength(2000);
-    const anew = store.put(randomBytes(3000));
-    writeFileSync(pathOf(anew, 'part'), randomBytes(500));
+    const restarted = store.put(randomBytes(3000));
+    writeFileSync(pathOf(restarted, 'part'), randomBytes(500));
     store.ignoresRanges = true;
-    expect(await read(anew)).toHaveLength(3000);
+    expect(await read(restarted)).toHaveLength(3000);
   });
 
-  it('asks again after a failure of the store, and not after a refusal', async () => {
+  it('retries after a failure of the store, but not after a refusal', async () => {
     const bundle = store.put(randomBytes(10));
     store.refusals = [503, 500];
     expect(await read(bundle)).toHaveLength(10);
@@ -144,7 +144,7 @@ describe('The cache of bundles', () => {
     expect(store.fetched(gone)).toBe(1);
   });
 
-  it('keeps nothing that is not what its digest says', async () => {
+  it('does not store a bundle that does not match its digest', async () => {
     const bundle = store.put(randomBytes(10), 'f'.repeat(64));
     await expect(read(bundle)).rejects.toMatchObject({
       code: 'bundle_rejected',
@@ -153,7 +153,7 @@ describe('The cache of bundles', () => {
     expect(readdirSync(join(folder, 'bundles'))).toEqual([]);
   });
 
-  it('is bounded: what was used longest ago goes, and never what is in use', async () => {
+  it('removes the least recently used bundles at its limit, but never a bundle in use', async () => {
     cache = open(3500);
     const [a, b, c, d] = Array.from({ length: 4 }, () => store.put(randomBytes(1000)));
     const usedAt = (bundle: Bundle, seconds: number) => utimesSync(pathOf(bundle), seconds, seconds);
@@ -165,7 +165,7 @@ describe('The cache of bundles', () => {
       usedAt(a!, 1);
       usedAt(b!, 3);
       usedAt(c!, 2);
-      // The oldest is in use, so the one after it goes.
+      // The oldest bundle is in use, so the next oldest one is removed.
       await read(d!);
       expect([a, b, c, d].map((each) => existsSync(pathOf(each!)))).toEqual([true, true, false, true]);
     });
@@ -178,7 +178,7 @@ describe('The cache of bundles', () => {
 
   const mounts =
     process.getuid?.() === 0 && spawnSync('sh', ['-c', 'unshare --mount true']).status === 0 ? it : it.skip;
-  mounts('makes room on a full disk, and says where there is none (skipped where none can be made)', async () => {
+  mounts('makes room on a full disk, and reports a disk that is too small (skipped without mount)', async () => {
     const disk = join(folder, 'bundles');
     mkdirSync(disk);
     expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).status).toBe(0);

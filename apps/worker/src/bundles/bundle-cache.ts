@@ -13,14 +13,14 @@ const pieceBytes = 4 * 1024 * 1024;
 export interface BundleCacheOptions {
   folder: string;
   limitBytes: number;
-  /** What a relative address is relative to. */
+  /** Base of relative bundle URLs. */
   baseUrl: string;
   log: LocalLog;
 }
 
 /**
- * Bundles as they came, by their digest, for all runs of this worker. Scripts run under the worker's own account and
- * could have changed what lies here, so it is never trusted: the very bytes that are handed out were summed first.
+ * Downloaded bundles by digest, for all runs of this worker. Scripts run under the worker's account and could change
+ * the files, so a file is never trusted: the same bytes that are handed out were verified before.
  */
 export class BundleCache {
   readonly sums = new FileSums();
@@ -32,7 +32,7 @@ export class BundleCache {
     this.folder = join(options.folder, 'bundles');
   }
 
-  /** Gives the work the bytes of a bundle. Until it is done, what lies here of it is not removed for others. */
+  /** Passes the bytes of a bundle to the work. Until the work ends, the bundle's file is not removed to make room. */
   async use<T>(bundle: Bundle, stop: AbortSignal, work: (bytes: Buffer) => Promise<T>): Promise<T> {
     const { digest } = bundle;
     this.using.set(digest, (this.using.get(digest) ?? 0) + 1);
@@ -53,36 +53,36 @@ export class BundleCache {
       if (running) {
         const bytes = await running.catch(() => null);
         if (bytes) return bytes;
-        // Whoever fetched it may have been stopped: that is nothing to us.
+        // The caller that downloaded it may have been stopped, which does not affect this caller.
         continue;
       }
-      const fetched = this.keptOrFetched(bundle, stop).finally(() => this.fetching.delete(bundle.digest));
+      const fetched = this.readOrDownload(bundle, stop).finally(() => this.fetching.delete(bundle.digest));
       this.fetching.set(bundle.digest, fetched);
       return fetched;
     }
   }
 
-  private async keptOrFetched(bundle: Bundle, stop: AbortSignal): Promise<Buffer> {
+  private async readOrDownload(bundle: Bundle, stop: AbortSignal): Promise<Buffer> {
     const path = join(this.folder, `${bundle.digest}.zip`);
-    const kept = await readVerified(path, bundle.digest);
-    if (kept) {
+    const cached = await readVerified(path, bundle.digest);
+    if (cached) {
       const now = new Date();
       utimesSync(path, now, now);
-      return kept;
+      return cached;
     }
     try {
       return await this.fetch(bundle, path, stop);
     } catch (error) {
       if (!isDiskFull(error)) throw error;
     }
-    // What nobody uses at this moment can be had again, when there is room.
+    // Bundles that are not in use can be downloaded again later, so all of them are removed.
     this.makeRoom(Infinity);
     try {
       return await this.fetch(bundle, path, stop);
     } catch (error) {
       if (!isDiskFull(error)) throw error;
-      const why = `the disk is full: the bundle does not fit into ${this.folder}`;
-      throw new BundleUnavailable(why, { cause: error });
+      const reason = `the disk is full: the bundle does not fit into ${this.folder}`;
+      throw new BundleUnavailable(reason, { cause: error });
     }
   }
 
@@ -95,7 +95,7 @@ export class BundleCache {
       rmSync(path, { recursive: true, force: true });
     }
     const url = new URL(bundle.url, baseUrl);
-    // What an earlier attempt left may be wrong, and then the whole is fetched once more.
+    // The partial file of an earlier attempt may be wrong; then the whole bundle is downloaded again.
     for (const attempt of ['resumed', 'whole']) {
       if (attempt === 'whole') rmSync(part, { recursive: true, force: true });
       const isResumed = lstatOf(part) !== null;
@@ -103,7 +103,7 @@ export class BundleCache {
       try {
         await downloadBundle(url, part, { stop, makeRoom });
       } catch (error) {
-        // Nobody has asked for half a bundle on a disk that has no room for a whole one.
+        // A partial file is useless on a disk without room for the whole bundle.
         if (isDiskFull(error)) rmSync(part, { force: true });
         throw error;
       }
@@ -118,7 +118,7 @@ export class BundleCache {
     throw new BundleRejected('the bundle does not match its digest');
   }
 
-  /** What was used longest ago goes first, and never what somebody uses. */
+  /** Removes the least recently used bundles until the limit is met, but no bundle in use. */
   private makeRoom(incoming: number): void {
     const files = filesIn(this.folder);
     let total = files.reduce((sum, { size }) => sum + size, incoming);
@@ -131,7 +131,7 @@ export class BundleCache {
   }
 }
 
-/** The bytes of a file, when it is one and they have the digest. They are read once: what was summed is what is used. */
+/** Returns the bytes of a regular file if they match the digest. They are read once, so the verified bytes are used. */
 async function readVerified(path: string, digest: string): Promise<Buffer | null> {
   const bytes = await readRegular(path);
   if (!bytes) return null;
@@ -145,7 +145,7 @@ async function readVerified(path: string, digest: string): Promise<Buffer | null
 
 async function readRegular(path: string): Promise<Buffer | null> {
   try {
-    // A link leads elsewhere, and a pipe would have us wait for ever.
+    // The flags refuse a link, which leads elsewhere, and prevent that a pipe blocks for ever.
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const found = await file.stat();
@@ -159,14 +159,14 @@ async function readRegular(path: string): Promise<Buffer | null> {
   }
 }
 
-interface Kept {
+interface CachedFile {
   path: string;
   digest: string;
   size: number;
   usedAt: number;
 }
 
-function filesIn(folder: string): Kept[] {
+function filesIn(folder: string): CachedFile[] {
   const names = lstatOf(folder) ? readdirSync(folder) : [];
   return names.flatMap((name) => {
     const path = join(folder, name);

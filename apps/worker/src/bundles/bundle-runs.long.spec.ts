@@ -26,22 +26,22 @@ describe('A run with a bundle', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const given = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
+  const referenceOf = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
   const sumOf = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
   const run = async (script: string, files: ZipFile[] | Bundle, payload = {}): Promise<Json> => {
     const bundle = Array.isArray(files) ? store.put(zipOf(files)) : files;
-    const command = runOf(script, { bundle: given(bundle), ...payload });
+    const command = runOf(script, { bundle: referenceOf(bundle), ...payload });
     expect(await service.push(command)).toBe(202);
     const terminal = await service.until('the end', () => service.terminal(command.jobId));
-    // The next one is taken when this one's folder is closed.
-    await service.until('its rest', () => {
+    // The worker accepts the next run only after it has closed this run's folder.
+    await service.until('the worker to be idle', () => {
       const heartbeats = service.accepted('/api/agent/heartbeat');
       return heartbeats.at(-1)?.body.runningJobIds.length === 0;
     });
     return { ...terminal, root: join(worker.folder, 'runs', command.jobId), bundle };
   };
 
-  it('begins with main.py of the bundle where the workflow’s script is empty', async () => {
+  it('starts main.py of the bundle if the workflow’s script is empty', async () => {
     await worker.start();
     const main = 'import muster, os, helper\nmuster.result([helper.word, muster.variables, os.getcwd()])';
     const files = [
@@ -57,7 +57,7 @@ describe('A run with a bundle', () => {
     });
   });
 
-  it('is not misled by an earlier run that changed what the worker keeps', async () => {
+  it('is not affected by an earlier run that changed the worker’s stored bundles', async () => {
     await worker.start();
     const bundle = store.put(zipOf([{ name: 'pack.py', content: 'word = "mine"' }]));
     const script = 'import pack, muster\nmuster.result(pack.word)';
@@ -75,7 +75,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     expect(store.fetched(bundle)).toBe(2);
   });
 
-  it('goes on with a download that another worker’s death cut off, and says so when none can be had', async () => {
+  it('resumes the download of a worker that was killed, and fails with a code if there is no bundle', async () => {
     await worker.start();
     const bytes = zipOf([{ name: 'pack.py', content: `word = "${'long'.repeat(1000)}"` }]);
     const padded = zipOf([
@@ -85,7 +85,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     const bundle = store.put(padded);
     let release!: () => void;
     store.cuts = [100];
-    const command = runOf('pass', { bundle: given(bundle) });
+    const command = runOf('pass', { bundle: referenceOf(bundle) });
     await service.push(command);
     await service.until('a part of it', () => store.fetched(bundle) > 0);
     store.gate = new Promise((resolve) => (release = resolve));
@@ -96,7 +96,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     await worker.start();
     expect(await service.until('its end', () => service.terminal(command.jobId))).toMatchObject({ status: 'failed' });
     expect((await run('import pack, muster\nmuster.result(pack.word)', bundle)).result).toBe('whole');
-    expect(store.asked.at(-1)!.range).toBe('bytes=100-');
+    expect(store.requests.at(-1)!.range).toBe('bytes=100-');
     expect(await run('pass', { digest: 'a'.repeat(64), url: bundle.url.replace(/[^/]+$/, 'gone') })).toMatchObject({
       status: 'failed',
       errorCode: 'bundle_unavailable',
@@ -104,7 +104,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     });
   });
 
-  it('keeps what it ran for a while, but not the bundles of all that it ran', async () => {
+  it('retains the folders of runs for a while, but the unpacked bundles of only the newest', async () => {
     await worker.start();
     const content = 'word = "packed"';
     const bundle = store.put(zipOf([{ name: 'pack.py', content }]));
@@ -114,16 +114,16 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     await service.until('the old to go', () => unpacked().length <= 4);
     expect(unpacked()).toEqual(roots.slice(-unpacked().length));
     const manifests = roots.map((root) => JSON.parse(readFileSync(join(root, 'manifest.json'), 'utf8')) as Json);
-    const known = { 'bundle/pack.py': { sha256: sumOf(content), size: content.length } };
-    expect(manifests).toEqual(roots.map(() => expect.objectContaining({ files: expect.objectContaining(known) })));
+    const expected = { 'bundle/pack.py': { sha256: sumOf(content), size: content.length } };
+    expect(manifests).toEqual(roots.map(() => expect.objectContaining({ files: expect.objectContaining(expected) })));
     expect(store.fetched(bundle)).toBe(1);
   });
 
-  it('shares it with the builder, which fetches it once with others that come at that moment', async () => {
+  it('shares the bundle with concurrent builder commands, and downloads it once', async () => {
     await worker.start();
     const bundle = store.put(zipOf([{ name: 'pack.py', content: 'word = "built"' }]));
     const commands = Array.from({ length: 4 }, () =>
-      commandOf('builder', { code: 'import pack\nprint(pack.word)', phase: 'x', bundle: given(bundle) }),
+      commandOf('builder', { code: 'import pack\nprint(pack.word)', phase: 'x', bundle: referenceOf(bundle) }),
     );
     for (const command of commands) expect(await service.push(command)).toBe(202);
     for (const { commandId } of commands) {
@@ -132,7 +132,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     }
     expect(store.fetched(bundle)).toBe(1);
     expect(worker.allText()).not.toContain(bundle.url);
-    const wrong = commandOf('builder', { code: 'pass', bundle: given(store.put(Buffer.from('x'))) });
+    const wrong = commandOf('builder', { code: 'pass', bundle: referenceOf(store.put(Buffer.from('x'))) });
     await service.push(wrong);
     expect(await service.until('a result', () => service.result(wrong.commandId))).toMatchObject({
       status: 'failed',

@@ -24,22 +24,22 @@ describe('A run with a bundle', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const given = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
+  const referenceOf = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
   const sumOf = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
   const run = async (script: string, files: ZipFile[] | Bundle, payload = {}): Promise<Json> => {
     const bundle = Array.isArray(files) ? store.put(zipOf(files)) : files;
-    const command = runOf(script, { bundle: given(bundle), ...payload });
+    const command = runOf(script, { bundle: referenceOf(bundle), ...payload });
     expect(await service.push(command)).toBe(202);
     const terminal = await service.until('the end', () => service.terminal(command.jobId));
-    // The next one is taken when this one's folder is closed.
-    await service.until('its rest', () => {
+    // The worker accepts the next run only after it has closed this run's folder.
+    await service.until('the worker to be idle', () => {
       const heartbeats = service.accepted('/api/agent/heartbeat');
       return heartbeats.at(-1)?.body.runningJobIds.length === 0;
     });
     return { ...terminal, root: join(worker.folder, 'runs', command.jobId), bundle };
   };
 
-  it('imports from it before anything else but its own script, and knows the digest of each file', async () => {
+  it('imports from the bundle before Python’s library, and lists the checksum of each file', async () => {
     await worker.start();
     const module = 'import json\nname = "packed " + json.word';
     const files = [
@@ -48,7 +48,7 @@ describe('A run with a bundle', () => {
       { name: 'json.py', content: 'word = "over the library’s"' },
       { name: 'data/rows.csv', content: 'a,b\n' },
     ];
-    // What is imported before a script begins is Python's own; it looks for the rest here.
+    // Modules that Python imports before the script starts are Python's own. Later imports look in the bundle first.
     const script = `
 import importlib, sys
 sys.modules.pop("json", None)
@@ -78,7 +78,7 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
     ]);
   });
 
-  it('fails as bundle_rejected before anything of it starts, and writes nothing outside of its folder', async () => {
+  it('fails with bundle_rejected before its script starts, and writes nothing outside of its folder', async () => {
     await worker.start();
     const script = 'open("started", "w").close()';
     const right = { name: 'right.py', content: '' };
@@ -97,12 +97,12 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
       ['not_a_zip', store.put(Buffer.from('print("no zip")'))],
       ['the bundle does not match its digest', store.put(zipOf([right]), '0'.repeat(64))],
     ];
-    for (const [why, files] of hostile) {
+    for (const [reason, files] of hostile) {
       const { root, status, errorCode, error } = await run(script, files);
       expect({ status, errorCode, error }).toEqual({
         status: 'failed',
         errorCode: 'bundle_rejected',
-        error: expect.stringContaining(why),
+        error: expect.stringContaining(reason),
       });
       expect([existsSync(join(root, 'started')), existsSync(join(root, 'bundle'))]).toEqual([false, false]);
     }
@@ -110,7 +110,7 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
   });
 });
 
-/** All that is in it; the worker takes spools away meanwhile. */
+/** Returns all paths in a folder. It starts again if the worker removes a spool during the read. */
 function listed(folder: string): string[] {
   for (;;) {
     try {

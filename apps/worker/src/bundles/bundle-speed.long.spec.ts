@@ -1,4 +1,4 @@
-// Long: measures how fast bundles are extracted.
+// Long: it measures how fast bundles are extracted.
 // Short: apps/worker/src/bundles/bundle-cache.spec.ts
 import { randomBytes } from 'node:crypto';
 import { FakeService } from '../testing/fake-service.harness';
@@ -6,23 +6,23 @@ import { runOf, WorkerHarness } from '../testing/worker-process.harness';
 import { zipOf } from '../zip/zip.harness';
 import { BundleStore } from './bundle-store.harness';
 
-// The whole of it: BUNDLE_RUNS=100 BUNDLE_MIB=50 npm test -- apps/worker/src/bundles/bundle-speed
+// The full measurement: BUNDLE_RUNS=100 BUNDLE_MIB=50 npm test -- apps/worker/src/bundles/bundle-speed
 const runs = Number(process.env.BUNDLE_RUNS ?? 8);
 const mebibytes = Number(process.env.BUNDLE_MIB ?? 8);
 
 jest.setTimeout(60_000 + runs * 10_000);
 
 describe('Many runs of one bundle', () => {
-  it(`fetch it once (${runs} runs of ${mebibytes} MiB), and begin with it soon`, async () => {
+  it(`download it once, and their start is measured (${runs} runs of ${mebibytes} MiB)`, async () => {
     const service = await FakeService.start();
     const store = await BundleStore.start();
     const worker = new WorkerHarness(service);
     try {
       await worker.start();
-      // A few large files that don't pack, and many small ones that do.
+      // A few large files and many small files.
       const large = Array.from({ length: 4 }, (_, at) => ({
         name: `data/${at}.bin`,
-        // Two letters to a byte: half of the size goes again by packing.
+        // Hexadecimal text, which compresses to half of its size.
         content: randomBytes((mebibytes / 4) * 1024 * 1024).toString('hex'),
       }));
       const small = Array.from({ length: 500 }, (_, at) => ({
@@ -36,7 +36,7 @@ describe('Many runs of one bundle', () => {
         expect(await service.push(command)).toBe(202);
         const { result, status, error } = await service.until('the end', () => service.terminal(command.jobId));
         expect([status, error]).toEqual(['completed', undefined]);
-        await service.until('its rest', () => {
+        await service.until('the worker to be idle', () => {
           const heartbeats = service.accepted('/api/agent/heartbeat');
           return heartbeats.at(-1)?.body.runningJobIds.length === 0;
         });
@@ -54,8 +54,8 @@ describe('Many runs of one bundle', () => {
       const ms = (seconds: number): string => `${Math.round(seconds * 1000)} ms`;
       const median = (all: number[]): number => all.sort((a, b) => a - b)[Math.floor(all.length / 2)]!;
       process.stdout.write(
-        `from push to start, medians of ${runs - 1}: without a bundle ${ms(median(bare))}, with one of ${mebibytes} MiB ` +
-          `that is kept ${ms(median(cached))}; the first time, fetched, ${ms(first)}\n`,
+        `time from push to start, medians of ${runs - 1}: ${ms(median(bare))} without a bundle, ` +
+          `${ms(median(cached))} with a cached bundle of ${mebibytes} MiB; ${ms(first)} with its download\n`,
       );
     } finally {
       await worker.remove();

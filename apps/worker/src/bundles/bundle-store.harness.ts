@@ -4,24 +4,24 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Bundle } from './bundle';
 
-/** A store with objects to fetch: whole or from somewhere on, and cut off when that is asked for. */
+/** An object store that serves whole objects and ranges, and interrupts its responses on demand. */
 export class BundleStore {
-  /** What was asked for, and from where. */
-  readonly asked: { path: string; range: string | undefined; key: string | undefined }[] = [];
+  /** Requests that were received. */
+  readonly requests: { path: string; range: string | undefined; key: string | undefined }[] = [];
   private readonly objects = new Map<string, Buffer>();
-  /** After how many bytes the next answers break off. */
+  /** Number of bytes after which each of the next responses is interrupted. */
   cuts: number[] = [];
-  /** What the next answers are instead. */
+  /** Statuses of the next responses, instead of the object. */
   refusals: number[] = [];
   ignoresRanges = false;
-  /** Answers wait for it. */
+  /** Responses wait for this promise. */
   gate: Promise<void> = Promise.resolve();
   private readonly server: Server;
 
   private constructor() {
     this.server = createServer((request, response) => {
       const { range } = request.headers;
-      this.asked.push({ path: request.url!, range, key: request.headers['x-api-key'] as string | undefined });
+      this.requests.push({ path: request.url!, range, key: request.headers['x-api-key'] as string | undefined });
       void this.gate.then(() => {
         const refusal = this.refusals.shift();
         const object = this.objects.get(request.url!);
@@ -59,8 +59,8 @@ export class BundleStore {
     return { digest, url: `http://127.0.0.1:${(this.server.address() as AddressInfo).port}${path}` };
   }
 
-  /** How often an object was fetched, whole or in part. */
+  /** Returns how often an object was requested, whole or in part. */
   fetched({ digest }: Bundle): number {
-    return this.asked.filter(({ path }) => path.includes(digest)).length;
+    return this.requests.filter(({ path }) => path.includes(digest)).length;
   }
 }

@@ -1,14 +1,14 @@
 import type { RunErrorCode } from '@muster/contracts';
 import { isObject, textOf } from '../protocol/command';
 
-/** A bundle by its content: whatever is fetched from the address is looked at against the digest. */
+/** A bundle, identified by its content: bytes from the URL are verified against the digest. */
 export interface Bundle {
   /** SHA-256 of the zip, in hex. */
   digest: string;
   url: string;
 }
 
-/** The bundle that a command brings, null when it brings none. */
+/** Returns the bundle of a command, or null if it has none. */
 export function bundleOf(payload: Record<string, unknown>): Bundle | null {
   const { bundle } = payload;
   if (!isObject(bundle)) return null;
@@ -19,25 +19,25 @@ export function bundleOf(payload: Record<string, unknown>): Bundle | null {
   return { digest, url: textOf(bundle.url) };
 }
 
-/** It is not what it is said to be, or nothing that may be unpacked: another attempt would not change that. */
+/** The bundle does not match its digest or must not be unpacked. Another attempt would not change that. */
 export class BundleRejected extends Error {
   readonly code = 'bundle_rejected' satisfies RunErrorCode;
 }
 
-/** It could not be had, or there is no room for it. */
+/** The bundle could not be downloaded, or there is no room for it. */
 export class BundleUnavailable extends Error {
   readonly code = 'bundle_unavailable' satisfies RunErrorCode;
 }
 
-/** It is right, and holds nothing that would begin a run. */
+/** The bundle is valid, but contains nothing that a run could start. */
 export class NothingToRun extends Error {
   readonly code = 'nothing_to_run' satisfies RunErrorCode;
 }
 
-/** A word for machines, where the error has one. */
+/** Returns the code of the error, if it has one. */
 export function codeOf(error: unknown): RunErrorCode | undefined {
-  const ours = [BundleRejected, BundleUnavailable, NothingToRun].find((each) => error instanceof each);
-  return ours && (error as InstanceType<typeof ours>).code;
+  const coded = [BundleRejected, BundleUnavailable, NothingToRun].find((each) => error instanceof each);
+  return coded && (error as InstanceType<typeof coded>).code;
 }
 
 export function isDiskFull(error: unknown): boolean {

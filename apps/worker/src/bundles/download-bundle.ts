@@ -8,16 +8,16 @@ import { BundleRejected, BundleUnavailable, isDiskFull } from './bundle';
 export const largestBundleBytes = 64 * 1024 * 1024;
 const attempts = 5;
 const attemptMs = 5 * 60_000;
-/** A store that has said nothing for so long is asked anew. */
+/** Time without data after which a download is interrupted and repeated. */
 const silentMs = 30_000;
 
 interface DownloadOptions {
   stop: AbortSignal;
-  /** Called with what is still to come, once that is known. */
+  /** Called with the number of bytes that are still to be downloaded, once it is known. */
   makeRoom: (bytes: number) => void;
 }
 
-/** Fetches an object into a file, and goes on where an earlier attempt, or an earlier worker, was interrupted. */
+/** Downloads an object to a file, and resumes where an earlier attempt or an earlier worker was interrupted. */
 export async function downloadBundle(url: URL, path: string, options: DownloadOptions): Promise<void> {
   const { stop } = options;
   for (let attempt = 1; ; attempt += 1) {
@@ -35,16 +35,16 @@ export async function downloadBundle(url: URL, path: string, options: DownloadOp
 }
 
 async function fetchRest(url: URL, path: string, { stop, makeRoom }: DownloadOptions): Promise<void> {
-  // Our key is for the service alone, and does not go along: the address says all that is needed.
+  // The API key is for the service only and is not sent; the URL is sufficient.
   const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   try {
     const before = (await file.stat()).size;
-    const asked = before ? { range: `bytes=${before}-` } : undefined;
-    const response = await fetch(url, { headers: asked, redirect: 'error', signal: stop });
+    const headers = before ? { range: `bytes=${before}-` } : undefined;
+    const response = await fetch(url, { headers, redirect: 'error', signal: stop });
     const from = startOf(response, before);
     if (from === null) {
       await response.body?.cancel();
-      // What is here is all there is, or more than that: the sum tells which.
+      // The file is complete or too long. The caller's checksum shows which.
       if (response.status === 416) return;
       throw refusalOf(response.status);
     }
@@ -58,7 +58,7 @@ async function fetchRest(url: URL, path: string, { stop, makeRoom }: DownloadOpt
   }
 }
 
-/** Where in the file the answer begins; null when it brings nothing. */
+/** Returns the position in the file at which the response starts; null if it contains no usable content. */
 function startOf(response: Response, before: number): number | null {
   if (response.status === 200) return 0;
   if (response.status !== 206) return null;
@@ -93,11 +93,11 @@ async function append(file: FileHandle, from: number, response: Response, stop: 
 }
 
 function refusalOf(status: number): Error {
-  const why = `the bundle's URL returned status ${status}`;
-  // An address that has expired does not become right; the run's next attempt gets another one.
+  const reason = `the bundle's URL returned status ${status}`;
+  // An expired URL does not become valid again; the run's next attempt gets another URL.
   return status >= 400 && status < 500 && ![408, 425, 429].includes(status)
-    ? new BundleUnavailable(why)
-    : new Error(why);
+    ? new BundleUnavailable(reason)
+    : new Error(reason);
 }
 
 function tooLarge(): Error {

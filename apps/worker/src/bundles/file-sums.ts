@@ -1,24 +1,24 @@
 import type { UnpackedFile } from '../zip/unzip';
 
-const kept = 4;
+const maxBundles = 4;
 
 /**
- * The SHA-256 of each file of the bundles that were unpacked last. A bundle's bytes are held against its digest before
- * each use, and the same bytes unpack to the same files; this is in memory alone, where no script can change it.
+ * The SHA-256 of each file of the bundles that were unpacked last. A bundle's bytes are verified against its digest
+ * before each use, and the same bytes unpack to the same files. It is only in memory, where no script can change it.
  */
 export class FileSums {
   private readonly byDigest = new Map<string, ReadonlyMap<string, string>>();
 
-  of(digest: string): ReadonlyMap<string, string> | undefined {
+  get(digest: string): ReadonlyMap<string, string> | undefined {
     return this.byDigest.get(digest);
   }
 
-  keep(digest: string, files: readonly UnpackedFile[]): void {
+  set(digest: string, files: readonly UnpackedFile[]): void {
     const sums = this.byDigest.get(digest) ?? new Map(files.map(({ path, sha256 }) => [path, sha256]));
-    // What was used last stands last, and the first one goes.
+    // Moves the bundle to the end, so that the first one is the least recently used.
     this.byDigest.delete(digest);
     this.byDigest.set(digest, sums);
     const [oldest] = this.byDigest.keys();
-    if (this.byDigest.size > kept) this.byDigest.delete(oldest!);
+    if (this.byDigest.size > maxBundles) this.byDigest.delete(oldest!);
   }
 }

@@ -8,36 +8,38 @@ import { type Bundle, BundleRejected, BundleUnavailable, isDiskFull } from './bu
 import type { BundleCache } from './bundle-cache';
 
 const limits = { bytes: 512 * 1024 * 1024, entries: 10_000, ratio: 100 };
-const keptUnpacked = 3;
+const maxUnpacked = 3;
 
 interface Manifest {
   files: Record<string, { sha256: string; size: number }>;
   bundle?: { digest: string };
 }
 
-/** Puts a bundle into `bundle/` of a run root, and each of its files with its digest into the root's manifest. */
+/** Unpacks a bundle to `bundle/` in a run root, and adds its files with their checksums to the root's manifest. */
 export async function placeBundle(
   cache: BundleCache,
   bundle: Bundle,
   { root, stop }: { root: string; stop: AbortSignal },
 ): Promise<void> {
   const files = await cache.use(bundle, stop, (bytes) =>
-    unpack(bytes, join(root, 'bundle'), { stop, sums: cache.sums.of(bundle.digest) }),
+    unpack(bytes, join(root, 'bundle'), { stop, sums: cache.sums.get(bundle.digest) }),
   );
-  cache.sums.keep(bundle.digest, files);
+  cache.sums.set(bundle.digest, files);
   const path = join(root, 'manifest.json');
   const manifest: Manifest = { files: {}, ...readJson<Manifest>(path), bundle: { digest: `sha256:${bundle.digest}` } };
   for (const { path: name, sha256, size } of files) manifest.files[`bundle/${name}`] = { sha256, size };
   writeWhole(path, JSON.stringify(manifest));
 }
 
-/** What a run without a script of its own starts. */
+/** Returns the file that a run without a script of its own starts; null if the bundle has none. */
 export function mainOf(root: string): string | null {
   const path = join(root, 'bundle', 'main.py');
   return existsSync(path) ? path : null;
 }
 
-/** Run folders are kept for a while, and with each a whole bundle would be: it can be had again by its digest. */
+/**
+ * Removes the unpacked bundles of old runs, whose folders are retained. A bundle can be fetched again by its digest.
+ */
 export async function removeOldBundles(runs: string, isNeeded: (name: string) => boolean): Promise<void> {
   if (!existsSync(runs)) return;
   const unpacked = readdirSync(runs)
@@ -47,7 +49,7 @@ export async function removeOldBundles(runs: string, isNeeded: (name: string) =>
       return found ? [{ ...each, at: found.mtimeMs }] : [];
     })
     .sort((a, b) => b.at - a.at);
-  const old = unpacked.slice(keptUnpacked).filter(({ name }) => !isNeeded(name));
+  const old = unpacked.slice(maxUnpacked).filter(({ name }) => !isNeeded(name));
   for (const { path } of old) await rm(path, { recursive: true, force: true });
 }
 
@@ -56,7 +58,7 @@ async function unpack(bytes: Buffer, folder: string, options: UnzipOptions): Pro
   try {
     return await unzip(bytes, folder, limits, options);
   } catch (error) {
-    // Half a bundle is none.
+    // An incomplete bundle is removed.
     rmSync(folder, { recursive: true, force: true });
     if (error instanceof ZipFault) throw new BundleRejected(error.message);
     if (isDiskFull(error)) throw new BundleUnavailable(`the disk is full: the bundle does not fit into ${folder}`);

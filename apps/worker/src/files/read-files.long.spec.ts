@@ -34,7 +34,7 @@ describe('Files of runs', () => {
   const read = (path: unknown) => ask('read', path);
   const refused = (code: string) => ({ status: 'failed', code, error: expect.any(String) });
 
-  it('that are no files, no folders or not there are refused with the reason', async () => {
+  it('are refused with the reason if they are missing, of the wrong kind or not a valid path', async () => {
     expect(await read('job/out')).toEqual(refused('invalid_payload'));
     expect(await ask('list', 'job/out/report.txt')).toEqual(refused('invalid_payload'));
     expect(await read('job/none.txt')).toEqual(refused('not_found'));
@@ -45,7 +45,7 @@ describe('Files of runs', () => {
     expect(await read(7)).toEqual(refused('invalid_payload'));
   });
 
-  it('are judged by what was opened, though links come and go while it looks', async () => {
+  it('are checked after opening, so that links which change concurrently do not lead outside', async () => {
     const [way, good, bad] = ['way', 'good', 'bad'].map((name) => join(runs, name));
     mkdirSync(good!);
     writeFileSync(join(good!, 'private.txt'), 'yours');
@@ -68,14 +68,14 @@ describe('Files of runs', () => {
     expect(JSON.stringify(answers)).not.toContain('not for you');
   });
 
-  it('that are pipes, sockets or devices are not even opened', async () => {
+  it('are not opened if they are pipes or devices', async () => {
     execFileSync('mkfifo', [join(runs, 'job', 'pipe')]);
     expect(await read('job/pipe')).toEqual(refused('permission_denied'));
     symlinkSync('/dev/zero', join(runs, 'job', 'zero'));
     expect(await read('job/zero')).toEqual(refused('permission_denied'));
   });
 
-  it('that are too large or no text are refused', async () => {
+  it('are refused if they are too large or not a text', async () => {
     writeFileSync(join(runs, 'large'), 'x'.repeat(1024 * 1024 + 1));
     expect(await read('large')).toEqual(refused('payload_too_large'));
     writeFileSync(join(runs, 'full'), 'x'.repeat(1024 * 1024));
@@ -90,7 +90,7 @@ describe('Files of runs', () => {
     expect(output.cut).toContain('500');
   });
 
-  it('show neither the worker’s own secrets nor those of the run that goes on', async () => {
+  it('show neither the worker’s own secrets nor those of the current run', async () => {
     writeFileSync(join(runs, 'copied'), `${service.apiKeys[0]} ${service.signingSecret}`);
     expect((await read('copied')).output.content).toBe('[redacted] [redacted]');
     const env = { PASSWORD: 'hunter2222' };

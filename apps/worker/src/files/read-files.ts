@@ -15,11 +15,11 @@ import { textOf, type Command, type Result } from '../protocol/command';
 
 const largestFile = 1024 * 1024;
 const longestPath = 1000;
-const mostEntries = 500;
-/** Written out in JSON a control character takes six bytes, and a result may have four mebibytes. */
+const maxEntries = 500;
+/** Maximum bytes of the content in JSON, where a control character has six bytes. A result may have 4 MiB. */
 const largestAnswer = 3 * 1024 * 1024;
 
-/** Why nothing is shown, with a word for programs. */
+/** Reason why a file is not shown, with an error code. */
 class Refusal extends Error {
   constructor(
     readonly code: string,
@@ -30,13 +30,13 @@ class Refusal extends Error {
 }
 
 /**
- * Lists a folder or reads a text below the folder of runs, and nothing else of this machine. What scripts leave there
- * is theirs to make, links and devices included, and theirs to change while we look: so it is judged by what was opened.
+ * Lists a folder or reads a text in the folder of runs, and nothing else on this machine. Scripts may create links and
+ * devices there and may change them at any time, so the checks are made on the opened file.
  */
 export function readFiles({ payload }: Command, runs: string, redact: (text: string) => string): Result {
   try {
-    const place = new Place(runs, textOf(payload.path));
-    const output = payload.action === 'list' ? list(place, redact) : read(place, redact);
+    const path = new CheckedPath(runs, textOf(payload.path));
+    const output = payload.action === 'list' ? list(path, redact) : read(path, redact);
     return { status: 'success', output };
   } catch (error) {
     const { code, message } = refusalOf(error);
@@ -44,9 +44,9 @@ export function readFiles({ payload }: Command, runs: string, redact: (text: str
   }
 }
 
-class Place {
+class CheckedPath {
   readonly path: string;
-  /** Where it must be, if no link leads there. */
+  /** Real path of the opened file, unless a link is in the path. */
   readonly wanted: string;
 
   constructor(runs: string, path: string) {
@@ -60,7 +60,7 @@ class Place {
   }
 
   open<T>(wants: 'folder' | 'file', work: (file: number, stats: Stats) => T): T {
-    // A device or a pipe is not even opened.
+    // Checked before opening too, because a device or a pipe must not be opened.
     requireKind(lstatSync(this.wanted), wants);
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     const file = openSync(this.wanted, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -75,24 +75,24 @@ class Place {
   }
 }
 
-function list(place: Place, redact: (text: string) => string): Record<string, unknown> {
-  return place.open('folder', (folder) => {
+function list(path: CheckedPath, redact: (text: string) => string): Record<string, unknown> {
+  return path.open('folder', (folder) => {
     const opened = `/proc/self/fd/${folder}`;
     const directory = opendirSync(opened);
     const names: string[] = [];
     try {
-      for (let entry = directory.readSync(); entry && names.length <= mostEntries; entry = directory.readSync()) {
+      for (let entry = directory.readSync(); entry && names.length <= maxEntries; entry = directory.readSync()) {
         names.push(entry.name);
       }
     } finally {
       directory.closeSync();
     }
-    const isCut = names.length > mostEntries;
+    const isCut = names.length > maxEntries;
     const files = names
-      .slice(0, mostEntries)
+      .slice(0, maxEntries)
       .sort()
       .flatMap((name) => describe(join(opened, name), redact(name)));
-    return { path: place.path, files, ...(isCut ? { cut: `only ${mostEntries} of its entries are shown` } : {}) };
+    return { path: path.path, files, ...(isCut ? { cut: `only ${maxEntries} of its entries are shown` } : {}) };
   });
 }
 
@@ -102,19 +102,19 @@ function describe(path: string, name: string): Record<string, unknown>[] {
     const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'other';
     return [{ name, kind, size: stats.size, modifiedAt: stats.mtime.toISOString() }];
   } catch {
-    // It has just gone.
+    // The entry has just been removed.
     return [];
   }
 }
 
-function read(place: Place, redact: (text: string) => string): Record<string, unknown> {
-  return place.open('file', (file, { size }) => {
+function read(path: CheckedPath, redact: (text: string) => string): Record<string, unknown> {
+  return path.open('file', (file, { size }) => {
     if (size > largestFile) throw tooLarge(size);
     const bytes = readFileSync(file);
     if (bytes.length > largestFile) throw tooLarge(bytes.length);
     const content = redact(asText(bytes));
     if (Buffer.byteLength(JSON.stringify(content)) > largestAnswer) throw tooLarge(bytes.length);
-    return { path: place.path, size: bytes.length, content };
+    return { path: path.path, size: bytes.length, content };
   });
 }
 

@@ -8,10 +8,10 @@ import type { MachineSettings } from '../settings';
 const tryMs = 20_000;
 
 type Found = Pick<MachineCapability, 'available' | 'detail'>;
-/** Null: it could not be found out in time, and nothing is said of it. */
+/** Null if the check did not finish in time; the capability is not reported then. */
 type Answer = Found | null;
 
-/** What this machine has of what commands need, each asked of the thing itself. */
+/** Checks, by trying each of them, which of the programs and features that commands need this machine has. */
 export async function capabilitiesOf(machine: MachineSettings): Promise<(MachineCapability & { name: MachinePart })[]> {
   const { scriptBase } = machine;
   const found: Record<MachinePart, Answer | Promise<Answer>> = {
@@ -27,7 +27,7 @@ export async function capabilitiesOf(machine: MachineSettings): Promise<(Machine
   return all.flatMap(({ name, answer }) => (answer ? [{ name, ...answer }] : []));
 }
 
-/** The same question that imaging commands ask when they begin. */
+/** Python code of the check that imaging commands make when they start. */
 function hasPillow(): string {
   const question = imagingPackage()['muster_imaging/pillow.py']!.replace(/if __name__[^]*$/, '');
   return `${question}\nif not has_pillow():\n    raise SystemExit(1)\nimport PIL\nprint(PIL.__version__)`;
@@ -39,10 +39,10 @@ function askPython({ python, scriptBase, imaging }: MachineSettings, question: s
 }
 
 function programOf(path: string | null, otherwise: string): Found {
-  return path === null ? { available: false, detail: otherwise } : { available: true, detail: shown(path) };
+  return path === null ? { available: false, detail: otherwise } : { available: true, detail: detailOf(path) };
 }
 
-/** Whether a browser keeps its pages in one: it does not for root, nor where the system gives it no namespaces. */
+/** Whether a browser can isolate its pages in a sandbox: not as root, and not if the system denies user namespaces. */
 async function sandboxOf(env: Record<string, string>): Promise<Answer> {
   if (process.geteuid?.() === 0) return { available: false, detail: 'the worker runs as root' };
   if (process.platform !== 'linux') return { available: true, detail: null };
@@ -54,7 +54,7 @@ async function sandboxOf(env: Record<string, string>): Promise<Answer> {
   );
 }
 
-/** Whether the program succeeds, with what it prints. */
+/** Returns whether the program succeeds, and what it prints. */
 function ask(program: string, args: string[], env: Record<string, string>, otherwise: string): Promise<Answer> {
   return new Promise((done) => {
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'ignore'], cwd: '/' });
@@ -68,11 +68,11 @@ function ask(program: string, args: string[], env: Record<string, string>, other
     child.once('close', (exitCode) => {
       clearTimeout(late);
       if (child.killed) done(null);
-      else done(exitCode === 0 ? { available: true, detail: shown(text) } : { available: false, detail: otherwise });
+      else done(exitCode === 0 ? { available: true, detail: detailOf(text) } : { available: false, detail: otherwise });
     });
   });
 }
 
-function shown(text: string): string | null {
+function detailOf(text: string): string | null {
   return text.trim().slice(0, 300) || null;
 }

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** The old content or the new one, never half of it, whatever dies in between. */
+/** Replaces a file atomically: after a crash it has either the old content or the new content. */
 export function writeWhole(path: string, content: string | Buffer, mode = 0o600): void {
   const draft = join(dirname(path), `.${basename(path)}.${process.pid}.draft`);
   const file = openSync(draft, 'w', mode);

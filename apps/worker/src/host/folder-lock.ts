@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { readJson, writeWhole } from './files';
 import { isAlive, readProcess } from '../runs/processes';
 
-/** Two workers on one folder would each believe that the other's runs are theirs. */
-export function takeFolder(folder: string): void {
+/** Locks the folder for this worker. Two workers in one folder would each take over the runs of the other. */
+export function lockFolder(folder: string): void {
   const path = join(folder, 'worker.lock');
   const holder = readJson<{ pid: number; startTime: string }>(path);
   if (holder && holder.pid !== process.pid && isAlive(holder)) {

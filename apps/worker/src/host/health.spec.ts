@@ -19,7 +19,7 @@ describe('The health of a worker', () => {
     throw new Error(`never ${wanted}, but ${health.problems().join()}`);
   };
 
-  it('is good where it can write, run Python and fetch commands', async () => {
+  it('is good if it can write, run Python and fetch commands', async () => {
     await soon(new Health({ folder, python: 'python3' }, () => 0), null);
   });
 
@@ -45,8 +45,8 @@ describe('The health of a worker', () => {
   });
 });
 
-describe('A worker that is to be restarted', () => {
-  it('says how it is, begins anew as another boot in the same process, and leaves its run alone', async () => {
+describe('A worker with a problem', () => {
+  it('reports it, restarts on command as a new boot in the same process, and keeps its run', async () => {
     const service = await FakeService.start();
     const worker = new WorkerHarness(service);
     try {
@@ -56,8 +56,8 @@ describe('A worker that is to be restarted', () => {
       await service.until('it is up', () => service.logs(run.jobId).length);
       const { bootId } = service.handshake()!.body;
       mkdirSync(join(worker.folder, 'health'));
-      await service.until('its word', () =>
-        service.heard.some(({ path, body }) => path === '/api/agent/heartbeat' && body.healthy === false),
+      await service.until('the report', () =>
+        service.requests.some(({ path, body }) => path === '/api/agent/heartbeat' && body.healthy === false),
       );
       rmSync(join(worker.folder, 'health'), { recursive: true });
       const restart = commandOf('restart', {});

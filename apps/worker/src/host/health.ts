@@ -5,12 +5,12 @@ import { performance } from 'node:perf_hooks';
 import { messageOf } from '../protocol/service';
 import type { Settings } from '../settings';
 
-/** A poll waits for 25 s at most: after so long without an answer commands do not reach us. */
+/** Time without an answered poll after which commands do not reach this worker. A poll waits at most 25 s. */
 const pollsSilentMs = 120_000;
 const pythonEveryMs = 60_000;
 const pythonTimeoutMs = 20_000;
 
-/** Whether this worker can do its work, by trying: what heartbeats say of it. */
+/** Checks, by trying, whether this worker can do its work. Heartbeats report the problems. */
 export class Health {
   private python: { problem: string | null; at: number } | null = null;
   private looking = false;
@@ -20,7 +20,7 @@ export class Health {
     private readonly pollsSilentForMs: () => number,
   ) {}
 
-  /** What is wrong; nothing where it is well. A heartbeat does not wait for Python: it says what was found last. */
+  /** Returns the current problems. It does not wait for the check of Python, but returns that check's last result. */
   problems(): string[] {
     void this.lookAtPython();
     const silentMs = this.pollsSilentForMs();
@@ -31,7 +31,7 @@ export class Health {
     return [this.folderProblem(), this.python?.problem ?? null, polls].filter((problem) => problem !== null);
   }
 
-  /** Everything that a run leaves is written there first. */
+  /** Checks the worker's folder, because all output of a run is written there first. */
   private folderProblem(): string | null {
     const path = join(this.settings.folder, 'health');
     try {
@@ -48,7 +48,7 @@ export class Health {
     this.looking = true;
     const problem = await new Promise<string | null>((resolve) => {
       execFile(this.settings.python, ['-I', '-S', '-c', ''], { timeout: pythonTimeoutMs }, (error) =>
-        // One that takes so long may be on a busy machine: that says nothing.
+        // A timeout may be caused by a busy machine, so it is not a problem of Python.
         resolve(error && !error.killed ? `Python does not run: ${error.message.split('\n')[0]!.slice(0, 200)}` : null),
       );
     });
@@ -56,7 +56,7 @@ export class Health {
     this.looking = false;
   }
 
-  /** What is broken is looked at with each heartbeat, as somebody mends it. */
+  /** A failed check is repeated with each heartbeat, so that a repair is noticed soon. */
   private restMs(): number {
     return this.python?.problem ? 0 : pythonEveryMs;
   }

@@ -29,13 +29,13 @@ describe('The key of a worker', () => {
     expect(await service.push(command)).toBe(202);
     return service.until('the result', () => service.result(command.commandId));
   };
-  const lastKey = () => service.heard.findLast(({ path }) => path === '/api/agent/heartbeat')?.headers['x-api-key'];
+  const lastKey = () => service.requests.findLast(({ path }) => path === '/api/agent/heartbeat')?.headers['x-api-key'];
 
   it.each([
-    ['that nobody knows', 401],
-    ['that is none of a worker’s, or another agent’s', 403],
-    ['of another organization', 404],
-  ])('is not repaired by one %s: the command fails, and the old key stays', async (_, status) => {
+    ['an unknown key', 401],
+    ['a key that is not for workers or is for another agent', 403],
+    ['a key of another organization', 404],
+  ])('stays the old one after a repair with %s, which fails', async (_, status) => {
     service.refusals[refused] = status;
     await worker.start();
     expect(await answer(commandOf('repair', { apiKey: refused }))).toEqual({
@@ -48,20 +48,20 @@ describe('The key of a worker', () => {
     expect(worker.stderr + worker.allText()).not.toContain(refused);
   });
 
-  it('is tried again while the service cannot say', async () => {
+  it('is tried again during a repair while the service does not answer', async () => {
     await worker.start();
     service.apiKeys.push(repaired);
-    let asked = 0;
+    let polls = 0;
     service.interfere = ({ path, method }) => {
       if (method !== 'GET' || !path.endsWith('/commands')) return undefined;
-      asked += 1;
-      return asked === 1 ? 'hang up' : asked === 2 ? { status: 503 } : undefined;
+      polls += 1;
+      return polls === 1 ? 'hang up' : polls === 2 ? { status: 503 } : undefined;
     };
     expect((await answer(commandOf('repair', { apiKey: repaired }))).status).toBe('success');
     expect(readFileSync(file, 'utf8')).toBe(repaired);
   });
 
-  it.each([401, 403, 404])('is the environment’s again where a repair’s is refused with %i', async (status) => {
+  it.each([401, 403, 404])('is the environment’s again if the key of a repair is refused with %i', async (status) => {
     service.refusals[refused] = status;
     writeFileSync(file, refused);
     await worker.start();
@@ -77,7 +77,7 @@ describe('The key of a worker', () => {
     expect(worker.stderr).not.toContain(refused);
   });
 
-  it('is the repair’s for as long as the service takes it, whatever the environment has', async () => {
+  it('is the key of the repair as long as the service accepts it, even if the environment has another', async () => {
     service.apiKeys.push(repaired);
     writeFileSync(file, repaired);
     await worker.start({ SERVICE_API_KEY: refused });

@@ -30,7 +30,7 @@ describe('The key of a worker', () => {
     return service.until('the result', () => service.result(command.commandId));
   };
 
-  it('is repaired by one that the service takes: the worker begins again with it, its run untouched', async () => {
+  it('is replaced by a repair with a valid key: the worker restarts with that key and keeps its run', async () => {
     await worker.start();
     const run = runOf('import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)');
     await service.push(run);
@@ -48,16 +48,16 @@ describe('The key of a worker', () => {
     expect(service.logs(run.jobId)).toHaveLength(1);
   });
 
-  it('is forgotten for none that is refused as well', () => {
+  it('is not removed after a repair if the environment’s key is refused too', () => {
     const folder = mkdtempSync(join(tmpdir(), 'muster-keys-'));
     try {
       writeFileSync(join(folder, 'service-key'), `${repaired}\n`);
       const keys = new Keys({ folder, apiKey: refused });
-      expect([keys.current, keys.takeOther(), keys.current]).toEqual([repaired, true, refused]);
-      expect([keys.takeOther(), keys.current]).toEqual([false, repaired]);
+      expect([keys.current, keys.switchKey(), keys.current]).toEqual([repaired, true, refused]);
+      expect([keys.switchKey(), keys.current]).toEqual([false, repaired]);
       keys.confirm();
       expect(new Keys({ folder, apiKey: refused }).current).toBe(repaired);
-      expect(new Keys({ folder, apiKey: repaired }).takeOther()).toBe(false);
+      expect(new Keys({ folder, apiKey: repaired }).switchKey()).toBe(false);
     } finally {
       rmSync(folder, { recursive: true });
     }

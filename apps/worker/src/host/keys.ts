@@ -7,23 +7,23 @@ import type { Service } from '../protocol/service';
 import type { Settings } from '../settings';
 import { rest } from './waiting';
 
-/** Not known, not for workers or not for this agent, of another organization: none of it passes by itself. */
+/** Whether the key is refused permanently: it is unknown, not for this agent, or of another organization. */
 export const refusesKey = (status: number): boolean => [401, 403, 404].includes(status);
 
 const trialMs = 60_000;
 
-/** The environment's key, and before it the one that a repair left in the folder. */
+/** The environment's key and, preferred to it, the key that a repair stored in the worker's folder. */
 export class Keys {
   private readonly path: string;
-  private readonly given: string;
-  private kept: string | null;
+  private readonly environmentKey: string;
+  private storedKey: string | null;
   private chosen: string;
 
   constructor({ folder, apiKey }: Pick<Settings, 'folder' | 'apiKey'>) {
     this.path = join(folder, 'service-key');
-    this.given = apiKey;
-    this.kept = (existsSync(this.path) && readFileSync(this.path, 'utf8').trim()) || null;
-    this.chosen = this.kept ?? apiKey;
+    this.environmentKey = apiKey;
+    this.storedKey = (existsSync(this.path) && readFileSync(this.path, 'utf8').trim()) || null;
+    this.chosen = this.storedKey ?? apiKey;
   }
 
   get current(): string {
@@ -31,32 +31,34 @@ export class Keys {
   }
 
   all(): string[] {
-    return this.kept ? [this.kept, this.given] : [this.given];
+    return this.storedKey ? [this.storedKey, this.environmentKey] : [this.environmentKey];
   }
 
-  keep(key: string): void {
+  store(key: string): void {
     writeWhole(this.path, key);
   }
 
   /**
-   * The service refuses the current key: takes the other one, if there is one. Answers whether it is worth a try at
-   * once; after the environment's key, all have been tried.
+   * Switches to the other key, if there is one, because the service refuses the current key. Returns whether to try it
+   * at once; after the environment's key, both have been tried.
    */
-  takeOther(): boolean {
-    if (this.kept === null || this.kept === this.given) return false;
-    this.chosen = this.chosen === this.kept ? this.given : this.kept;
-    return this.chosen === this.given;
+  switchKey(): boolean {
+    if (this.storedKey === null || this.storedKey === this.environmentKey) return false;
+    this.chosen = this.chosen === this.storedKey ? this.environmentKey : this.storedKey;
+    return this.chosen === this.environmentKey;
   }
 
-  /** The service takes the current key. A kept one that it refused before is of no use any more. */
+  /** Notes that the service accepts the current key. A stored key that was refused before is removed. */
   confirm(): void {
-    if (this.kept === null || this.chosen === this.kept) return;
+    if (this.storedKey === null || this.chosen === this.storedKey) return;
     rmSync(this.path, { force: true });
-    this.kept = null;
+    this.storedKey = null;
   }
 }
 
-/** Keeps a new key for the worker's next start, once the service has taken it: with a wrong one no command would come. */
+/**
+ * Stores a new key for the worker's next start if the service accepts it. With an invalid key, no command would arrive.
+ */
 export async function repairKey(
   { keys, service, agentId }: { keys: Keys; service: Service; agentId: string },
   { payload: { apiKey } }: Command,
@@ -75,14 +77,14 @@ export async function repairKey(
       return { status: 'failed', error };
     }
     if (stopping.aborted || Date.now() > until) {
-      const why = answer ? `it returned status ${answer.status}` : 'it did not answer';
+      const reason = answer ? `it returned status ${answer.status}` : 'it did not answer';
       return {
         status: 'failed',
-        error: `the new key could not be checked with the service: ${why}; the old key remains in use`,
+        error: `the new key could not be checked with the service: ${reason}; the old key remains in use`,
       };
     }
     await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), stopping);
   }
-  keys.keep(apiKey);
+  keys.store(apiKey);
   return { status: 'success', output: { restarting: true } };
 }

@@ -2,9 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * Stands between worker and script. It outlives the worker, writes the exit code to a file in one step, and adopts
- * every process that the script's processes orphan (subreaper), so that none can leave the tree. Then it stays until
- * the worker has read the end: a worker started anew finds in its environment which secrets to redact.
+ * Parent process of the script. It survives the worker, writes the exit code to a file atomically, and adopts every
+ * process that the script's processes orphan (subreaper), so that no process can leave the tree. Then it stays until
+ * the worker has read the output: a restarted worker finds in its environment which secrets to redact.
  */
 const launcher = `
 import os, signal, sys, time
@@ -52,7 +52,7 @@ while time.monotonic() < until:
 
 export interface Launch {
   python: string;
-  /** Where the exit code goes. */
+  /** File for the exit code. */
   exitFile: string;
   script: string;
   cwd: string;
@@ -61,7 +61,7 @@ export interface Launch {
   stderr: number | 'pipe';
 }
 
-/** What the launcher wrote down when the script had ended. */
+/** Returns the exit code that the launcher has written; null if the script has not ended. */
 export function readExitCode(exitFile: string): number | null {
   try {
     return Number(readFileSync(exitFile, 'utf8'));
@@ -70,7 +70,7 @@ export function readExitCode(exitFile: string): number | null {
   }
 }
 
-/** In a process group and session of its own. */
+/** Starts the launcher with the script, in a separate process group and session. */
 export function launch({ python, exitFile, script, cwd, env, stdout, stderr }: Launch): ChildProcess {
   return spawn(python, ['-I', '-S', '-c', launcher, exitFile, python, '-u', script], {
     cwd,

@@ -5,12 +5,12 @@ export type LocalLog = (level: 'info' | 'warn' | 'error', message: string, field
 
 const origins = new AsyncLocalStorage<Origin>();
 
-/** The work of a command: each line that is logged in it has the ids of the request and the trace that it came from. */
+/** Runs work of a command. All its log lines contain the ids of the request and the trace that caused the command. */
 export function inOrigin<T>(origin: Origin, work: () => T): T {
   return origins.run(origin, work);
 }
 
-/** JSON lines on stderr. The values of `secrets` never show, whoever put them into a message. */
+/** Returns a log that writes JSON lines, in which the values of `secrets` are redacted. */
 export function localLog(write: (line: string) => void, secrets: () => string[]): LocalLog {
   return (level, message, fields = {}) => {
     let line = JSON.stringify({
@@ -25,7 +25,7 @@ export function localLog(write: (line: string) => void, secrets: () => string[])
   };
 }
 
-/** By the names that the service's own lines have. */
+/** Returns the ids, named as in the service's own log lines. */
 function idsOf({ traceparent, 'x-request-id': requestId }: Origin = {}): { requestId?: string; traceId?: string } {
   return { requestId, traceId: /^00-([0-9a-f]{32})-/.exec(traceparent ?? '')?.[1] };
 }

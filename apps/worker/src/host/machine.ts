@@ -11,13 +11,13 @@ export function platformName(): string {
   return `${process.platform}-${process.arch}`;
 }
 
-/** The first address that others may reach. */
+/** Returns the first IPv4 address that other hosts may reach. */
 export function machineIp(): string | undefined {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 }
 
-/** How busy the machine is; the processor's load is counted from one call to the next. */
+/** Load of the machine. The processor's load is measured since the previous call. */
 export class MachineMetrics {
   private before = cpuTimes();
 

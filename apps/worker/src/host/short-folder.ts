@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * The path of a socket has 107 bytes at most, and a browser puts one 60 bytes further down from TMPDIR. The folder of
- * a run lies deep below the worker's own, so it goes by a second, short name: a link in the system's folder for
- * temporary files.
+ * Maximum bytes of TMPDIR. The path of a socket has at most 107 bytes, and a browser needs 60 of them below TMPDIR. The
+ * folder of a run is deep in the worker's folder, so a longer path gets a short one too: a link in the system's folder
+ * for temporary files.
  */
 const longestTmpdir = 40;
 
-/** A run's folder for temporary files, by the name that its scripts get. */
+/** Returns the path of a run's folder for temporary files, as its scripts get it. */
 export function openTemporaryFolder(runRoot: string): string {
   const folder = join(runRoot, 'tmp');
   if (Buffer.byteLength(folder) <= longestTmpdir) return folder;
@@ -20,22 +20,22 @@ export function openTemporaryFolder(runRoot: string): string {
     symlinkSync(folder, link);
     return link;
   } catch {
-    // No such folder here, or somebody else has that name: most scripts get along with the long one.
+    // The system's folder is missing, or the link's name is in use. Most scripts work with the long path.
     return folder;
   }
 }
 
-/** The short name goes; the folder is the run's to remove. */
+/** Removes the link. The folder itself is removed with the run. */
 export function closeTemporaryFolder(runRoot: string): void {
   const link = linkOf(runRoot);
   try {
     if (lstatSync(link).isSymbolicLink() && readlinkSync(link) === join(runRoot, 'tmp')) unlinkSync(link);
   } catch {
-    // There is none.
+    // There is no link.
   }
 }
 
-/** The same for whichever worker asks, so that the next one removes what one that was killed has left. */
+/** The same run always has the same link, so that the next worker removes a link that a killed worker has left. */
 function linkOf(runRoot: string): string {
   const base = Buffer.byteLength(tmpdir()) <= longestTmpdir / 2 ? tmpdir() : '/tmp';
   return join(base, `muster-${createHash('sha256').update(runRoot).digest('hex').slice(0, 12)}`);

@@ -1,6 +1,6 @@
 /**
- * Until the time is over or one of the signals says so. Not by AbortSignal.any: what that hangs onto a signal that
- * lives as long as the worker stays there, and a worker lives for months.
+ * Waits until the time is over or one of the signals is aborted. It does not use AbortSignal.any, which leaves
+ * listeners on signals that live as long as the worker, and a worker lives for months.
  */
 export function rest(ms: number, ...signals: AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
@@ -11,7 +11,7 @@ export function rest(ms: number, ...signals: AbortSignal[]): Promise<void> {
   });
 }
 
-/** Gives the work a signal that is aborted after a time, or by one of the others. */
+/** Passes the work a signal that is aborted after the time, or when one of the other signals is aborted. */
 export async function within<T>(
   ms: number,
   signals: AbortSignal[],
@@ -30,7 +30,7 @@ export async function within<T>(
 
 function onFirst(ms: number, signals: AbortSignal[], then: (late: boolean) => void): () => void {
   const onAbort = (): void => then(false);
-  // An aborted signal is heard like one that is aborted just now: after the caller has what it needs.
+  // A signal that is already aborted takes effect asynchronously, after the caller has received the function.
   const isOver = signals.some(({ aborted }) => aborted);
   const timer = setTimeout(() => then(!isOver), isOver ? 0 : ms);
   for (const signal of signals) signal.addEventListener('abort', onAbort);

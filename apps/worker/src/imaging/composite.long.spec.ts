@@ -13,7 +13,7 @@ const { pillow } = testStack();
 const itReads = pillow ? it : it.skip;
 const lookup = 'Zyxwvut, Quillandra';
 
-/** Makes a practice's database and holds it, so that a composite waits for it. */
+/** Creates a practice's database and locks it, so that a composite waits for the lock. */
 const holdDatabase = `
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -49,22 +49,22 @@ describe('A composite on a worker that ends', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const begun = async () => {
+  const startComposite = async () => {
     const command = commandOf('imaging_composite', { patientLookup: lookup, teeth: [3], secretNames: [] });
     expect(await service.push(command)).toBe(202);
     const folder = join(worker.folder, 'commands', command.commandId);
-    // It has read what it was asked, and waits for the practice's database.
-    await service.until('its beginning', () => existsSync(join(folder, 'manifest.json')));
+    // The command has read its inputs and waits for the practice's database.
+    await service.until('its start', () => existsSync(join(folder, 'manifest.json')));
     await service.until('its first step', () => !existsSync(join(folder, 'inputs.json')));
     return command.commandId as string;
   };
   const left = () => ['commands', 'imaging'].flatMap((name) => filesIn(join(worker.folder, name)));
 
-  itReads('is told to have been restarted after a kill, and nothing of it is left there', async () => {
-    const commandId = await begun();
-    const seen = processesOf(commandId).map((pid) => ['cmdline', 'environ'].map((file) => ofProcess(pid, file)));
-    expect(seen.length).toBeGreaterThan(0);
-    expect(String(seen)).not.toContain('Zyxwvut');
+  itReads('fails as restarted after a kill of the worker, and leaves no files and no processes', async () => {
+    const commandId = await startComposite();
+    const observed = processesOf(commandId).map((pid) => ['cmdline', 'environ'].map((file) => ofProcess(pid, file)));
+    expect(observed.length).toBeGreaterThan(0);
+    expect(String(observed)).not.toContain('Zyxwvut');
     expect(worker.allText()).not.toContain('Zyxwvut');
     await worker.kill('SIGKILL');
     await worker.start();
@@ -75,8 +75,8 @@ describe('A composite on a worker that ends', () => {
     expect(worker.allText() + worker.stderr).not.toContain('Zyxwvut');
   });
 
-  itReads('is told to have been stopped with it', async () => {
-    const commandId = await begun();
+  itReads('fails as stopped with the worker, and leaves no files', async () => {
+    const commandId = await startComposite();
     await worker.kill('SIGTERM');
     expect(service.result(commandId)).toEqual({ status: 'failed', error: 'the worker was stopped' });
     expect(left()).toEqual([]);

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Set by the one-file build, which has no folder beside it: texts by file name. */
+/** Texts by file name. Set by the one-file build, which has no other files. */
 declare const EMBEDDED_IMAGING_PACKAGE: Record<string, string> | undefined;
 
 const name = 'muster_imaging';
 
-/** The Python package of imaging commands: its files' texts by their paths. */
+/** Returns the files of the Python package for imaging commands: texts by path. */
 export function imagingPackage(): Record<string, string> {
   const texts = typeof EMBEDDED_IMAGING_PACKAGE === 'object' ? EMBEDDED_IMAGING_PACKAGE : readPackage();
   return Object.fromEntries(Object.entries(texts).map(([file, text]) => [`${name}/${file}`, text]));

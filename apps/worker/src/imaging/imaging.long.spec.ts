@@ -1,4 +1,4 @@
-// Long: converts images in every format that Pillow reads.
+// Long: it converts images in every format that Pillow reads.
 // Short: apps/worker/src/imaging/python-tests.spec.ts
 import { testStack } from '@muster/testing';
 import { spawnSync } from 'node:child_process';
@@ -13,7 +13,7 @@ const { pillow } = testStack();
 const describeWhere = pillow ? describe : describe.skip;
 const secret = 'odbc:Driver=Practice;PWD=hunter2222';
 
-describeWhere('imaging_images (takes Pillow)', () => {
+describeWhere('imaging_images (requires Pillow)', () => {
   let service: FakeService;
   let worker: WorkerHarness;
   let root: string;
@@ -30,7 +30,7 @@ describeWhere('imaging_images (takes Pillow)', () => {
     expect(service.faults).toEqual([]);
   });
 
-  /** An 8-bit grey TIFF by hand, behind a header of so many bytes. */
+  /** Writes an 8-bit grey TIFF after a header of `behind` bytes. */
   const write = (
     name: string,
     { width = 40, height = 30, behind = 0, value = (x: number, y: number) => x + y, tail = '' } = {},
@@ -58,11 +58,11 @@ describeWhere('imaging_images (takes Pillow)', () => {
     head.writeUInt32LE(8, 4);
     head.writeUInt16LE(entries.length, 8);
     for (const [at, [tag, kind, count, number]] of entries.entries()) {
-      const place = 10 + at * 12;
-      head.writeUInt16LE(tag!, place);
-      head.writeUInt16LE(kind!, place + 2);
-      head.writeUInt32LE(count!, place + 4);
-      head.writeUInt32LE(number!, place + 8);
+      const position = 10 + at * 12;
+      head.writeUInt16LE(tag!, position);
+      head.writeUInt16LE(kind!, position + 2);
+      head.writeUInt32LE(count!, position + 4);
+      head.writeUInt32LE(number!, position + 8);
     }
     mkdirSync(root, { recursive: true });
     writeFileSync(join(root, name), Buffer.concat([Buffer.alloc(behind, 'DEX '), head, pixels, Buffer.from(tail)]));
@@ -76,7 +76,7 @@ describeWhere('imaging_images (takes Pillow)', () => {
   };
   const progress = () => service.accepted(/\/progress$/).map(({ body }) => body as Json);
 
-  it('is named in the handshake where Pillow is, and nowhere else; there it fails and says how to get it', async () => {
+  it('is a capability in the handshake only with Pillow; without Pillow it fails and names its package', async () => {
     await worker.start();
     const machine = () =>
       Object.fromEntries(service.handshake()!.body.machineCapabilities.map((each: Json) => [each.name, each]));
@@ -89,19 +89,19 @@ describeWhere('imaging_images (takes Pillow)', () => {
     await worker.start({ IMAGING_PYTHONPATH: '', IMAGING_LIBRARY_PATH: '', PYTHON: bare(worker.folder) });
     expect(service.handshake()!.body.capabilities).not.toContain('imaging');
     expect(machine()).toMatchObject({ python: { available: true }, pillow: { available: false } });
-    const said = await answer(imagingOf(['a.dex']));
-    expect(said).toMatchObject({ status: 'failed', code: 'imaging_unavailable' });
-    expect(said.error).toContain('apt-get install python3-pil');
+    const result = await answer(imagingOf(['a.dex']));
+    expect(result).toMatchObject({ status: 'failed', code: 'imaging_unavailable' });
+    expect(result.error).toContain('apt-get install python3-pil');
   });
 
-  it('sends the pixels alone of a file that is a page and an archive too', async () => {
+  it('sends only the pixels of a file that is also a page and an archive', async () => {
     const page = '<script>alert(document.domain)</script>';
     const zip = 'PK\x03\x04\x14\0';
     write('both.dex', { behind: 16, tail: `${page}${zip}` });
     writeFileSync(join(root, 'page.dex'), `\xff\xd8\xff\xe0${page}${zip}`, 'latin1');
     await worker.start();
-    const said = await answer(imagingOf(['both.dex', 'page.dex']));
-    expect(said.output.images).toMatchObject([{ ordinal: 1, width: 40 }, { code: 'not_a_tiff' }]);
+    const result = await answer(imagingOf(['both.dex', 'page.dex']));
+    expect(result.output.images).toMatchObject([{ ordinal: 1, width: 40 }, { code: 'not_a_tiff' }]);
     expect([...service.uploads.keys()].sort()).toEqual(['1-full', '1-thumbnail']);
     for (const sent of service.uploads.values()) {
       expect((await sharp(sent).metadata()).format).toBe('jpeg');
@@ -109,13 +109,13 @@ describeWhere('imaging_images (takes Pillow)', () => {
     }
   });
 
-  it('sends a picture and a small one of each image, and each image fails by itself', async () => {
+  it('sends a full-size JPEG and a thumbnail of each image, and one failure does not affect others', async () => {
     write('a.dex', { width: 600, height: 300, behind: 700, value: (x) => Math.floor((x * 255) / 599) });
     write('b.tif');
     writeFileSync(join(root, 'text.dex'), 'no image');
     await worker.start();
-    const said = await answer(imagingOf(['a.dex', 'none.dex', 'b.tif', 'text.dex']));
-    expect(said).toEqual({
+    const result = await answer(imagingOf(['a.dex', 'none.dex', 'b.tif', 'text.dex']));
+    expect(result).toEqual({
       status: 'success',
       output: {
         images: [
@@ -140,7 +140,7 @@ describeWhere('imaging_images (takes Pillow)', () => {
     expect(readdirSync(join(worker.folder, 'commands'))).toEqual([]);
   });
 
-  it('of which nothing can be read has failed, and so has one whose folder is not allowed', async () => {
+  it('fails if no image can be read or if its folder is not allowed', async () => {
     await worker.start();
     const none = await answer(imagingOf(['x.dex', 'y.dex']));
     expect(none).toMatchObject({ status: 'failed', code: 'no_image_converted' });
@@ -151,7 +151,7 @@ describeWhere('imaging_images (takes Pillow)', () => {
     expect(service.uploads.size).toBe(0);
   });
 
-  it('is sent again where the store or the service does not take it, by another place each time', async () => {
+  it('repeats an upload that the store or the service refuses, with a new URL each time', async () => {
     for (const name of ['a', 'b', 'c']) write(name);
     const tries = new Map<string, number>();
     service.refuse = (key) => {
@@ -163,25 +163,25 @@ describeWhere('imaging_images (takes Pillow)', () => {
     };
     service.interfere = ({ path, count }) => (path.endsWith('/uploads') && count === 1 ? { status: 503 } : undefined);
     await worker.start();
-    const said = await answer(imagingOf(['a', 'b', 'c']));
-    expect(said.output.images.map(({ width }: Json) => width)).toEqual([40, 40, 40]);
+    const result = await answer(imagingOf(['a', 'b', 'c']));
+    expect(result.output.images.map(({ width }: Json) => width)).toEqual([40, 40, 40]);
     expect(service.uploads.size).toBe(6);
     expect(tries.get('3-full')).toBe(3);
   });
 
-  it('names an image that the store never takes, and keeps the others', async () => {
+  it('reports an image that the store always refuses, and delivers the others', async () => {
     for (const name of ['a', 'b']) write(name);
     service.refuse = (key) => (key === '1-thumbnail' ? 403 : 200);
     await worker.start();
-    const said = await answer(imagingOf(['a', 'b']));
-    expect(said.output.images).toMatchObject([
+    const result = await answer(imagingOf(['a', 'b']));
+    expect(result.output.images).toMatchObject([
       { ordinal: 1, code: 'upload_failed' },
       { ordinal: 2, width: 40 },
     ]);
   }, 90_000);
 
   it.each(['SIGKILL', 'SIGTERM'] as const)(
-    'that its worker’s %s cut off is gone on with by the next one, and nothing is made or sent twice',
+    'is continued by the next worker after a %s, and nothing is converted or sent twice',
     async (signal) => {
       const names = Array.from({ length: 60 }, (_, at) => `${at + 1}.dex`);
       for (const name of names) write(name);
@@ -195,14 +195,14 @@ describeWhere('imaging_images (takes Pillow)', () => {
       await worker.start();
       const command = imagingOf(names);
       expect(await service.push(command)).toBe(202);
-      // The first fifty pictures are there, and the store takes no more.
+      // The store has accepted the first fifty files and accepts no more.
       await service.until('the first progress', () => progress().find(({ done }) => done === 25));
       await worker.kill(signal);
       expect(service.result(command.commandId)).toBeUndefined();
       await worker.start();
       isOpen = Infinity;
-      const said = await service.until('the result', () => service.result(command.commandId));
-      expect(said.output.images.map(({ width }: Json) => width)).toEqual(names.map(() => 40));
+      const result = await service.until('the result', () => service.result(command.commandId));
+      expect(result.output.images.map(({ width }: Json) => width)).toEqual(names.map(() => 40));
       expect(sent).toHaveLength(120);
       expect(new Set(sent).size).toBe(120);
       expect(existsSync(join(worker.folder, 'imaging', command.commandId))).toBe(false);
@@ -210,7 +210,7 @@ describeWhere('imaging_images (takes Pillow)', () => {
     90_000,
   );
 
-  it('ends at its deadline, and with it all that it began', async () => {
+  it('ends at its deadline, and leaves no files', async () => {
     write('a.dex');
     service.refuse = () => 503;
     await worker.start();
@@ -219,24 +219,24 @@ describeWhere('imaging_images (takes Pillow)', () => {
     expect(readdirSync(join(worker.folder, 'imaging'))).toEqual([]);
   });
 
-  it('writes no patient’s number, no file’s name and no password anywhere', async () => {
+  it('does not write patients’ numbers, file names or passwords anywhere', async () => {
     write('Doe, Jane.dex');
     writeFileSync(join(root, 'Roe, Richard.dex'), 'no image');
     await worker.start();
-    const said = await answer(imagingOf(['Doe, Jane.dex', 'Roe, Richard.dex', 'Poe.dex']));
-    expect(JSON.stringify(said)).not.toMatch(/Doe|Roe|Poe|771400917/);
+    const result = await answer(imagingOf(['Doe, Jane.dex', 'Roe, Richard.dex', 'Poe.dex']));
+    expect(JSON.stringify(result)).not.toMatch(/Doe|Roe|Poe|771400917/);
     expect(worker.stderr).not.toMatch(/Doe|Roe|Poe|771400917|hunter/);
     expect(JSON.stringify(progress())).not.toMatch(/Doe|Roe|Poe|771400917/);
     expect(worker.allText()).not.toMatch(/Doe|Roe|Poe|hunter/);
   });
 
-  it('gives its settings to no other command', async () => {
+  it('does not pass its settings to other commands', async () => {
     await worker.start();
     const code = 'import os\nprint(sorted(name for name in os.environ if "IMAGING" in name or "PRACTICE" in name))';
     expect((await answer(commandOf('snippet', { code }))).output).toBe('[]\n');
   });
 
-  it('works in the worker that is one file', async () => {
+  it('works in the one-file worker', async () => {
     const file = join(worker.folder, 'muster-worker.js');
     const built = spawnSync(process.execPath, [join(__dirname, '../../one-file.mjs'), file], { encoding: 'utf8' });
     expect([built.status, built.stderr]).toEqual([0, '']);
@@ -251,7 +251,7 @@ describeWhere('imaging_images (takes Pillow)', () => {
   });
 });
 
-/** A Python that finds no Pillow, whatever this machine has. */
+/** Creates a Python that does not find Pillow, even if this machine has it. */
 function bare(folder: string): string {
   const path = join(folder, 'bare-python');
   writeFileSync(path, '#!/bin/sh\nexec python3 -S "$@"\n', { mode: 0o755 });

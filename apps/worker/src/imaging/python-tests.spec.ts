@@ -4,10 +4,10 @@ import { spawnSync } from 'node:child_process';
 const { pillow } = testStack();
 const itReads = pillow ? it : it.skip;
 
-/** What the Python package holds itself to, on the Python and the Pillow of this machine. */
-describe('the package muster_imaging', () => {
+/** Runs the Python package's own tests, with the Python and the Pillow of this machine. */
+describe('The package muster_imaging', () => {
   itReads(
-    'passes its own tests (takes Pillow)',
+    'passes its own tests (requires Pillow)',
     () => {
       const { IMAGING_PYTHONPATH = '', IMAGING_LIBRARY_PATH = '' } = pillow!;
       const { status, stdout, stderr } = spawnSync(

@@ -4,12 +4,12 @@ export interface BackoffLimits {
 }
 
 export const callbackBackoff: BackoffLimits = { firstMs: 250, capMs: 30_000 };
-/** A key that is refused seldom becomes right within seconds. */
+/** Delays after the service has refused the API key, which seldom becomes valid within seconds. */
 export const refusedKeyBackoff: BackoffLimits = { firstMs: 5_000, capMs: 60_000 };
 
 /**
- * Doubles with each attempt, and spreads over its upper half, so that many workers don't return as one wave after an
- * outage. What the service asks for in Retry-After is a lower bound.
+ * Returns the delay before the next attempt. It doubles with each attempt and is randomized over its upper half, so
+ * that many workers do not return at the same time after an outage. Retry-After, up to 5 minutes, is a lower bound.
  */
 export function backoffMs(
   attempt: number,
@@ -21,7 +21,7 @@ export function backoffMs(
   return Math.max(ceiling * (0.5 + random() / 2), Math.min(retryAfterMs, 5 * 60_000));
 }
 
-/** Retry-After holds seconds or a date. */
+/** Parses a Retry-After header, which contains seconds or a date. */
 export function readRetryAfter(header: string | null, now: number): number {
   if (!header) return 0;
   if (/^\d+(\.\d+)?$/.test(header.trim())) return Number(header) * 1000;

@@ -1,7 +1,7 @@
 import { textOfBody } from './service';
 
-describe('the text of a body', () => {
-  it('has a mark in place of U+0000, wherever it stands, and all else as it is', () => {
+describe('textOfBody', () => {
+  it('replaces U+0000 with U+FFFD in keys and values, and changes nothing else', () => {
     const output = { 'a\0': ['b\0\0c', '\0', '\\u0000', '\\\0', '\\\\u0000', '\\\\\0'], look: { title: '\u0001' } };
     expect(JSON.parse(textOfBody<{ output: object }>({ output }))).toEqual({
       output: {

@@ -17,11 +17,11 @@ export interface Sender {
   jobId: string;
   signingSecret: string;
   screenshotKey?: string;
-  /** What is missing from the run. */
+  /** Reports of the run that the service will never receive. */
   lacks?: Lack[];
 }
 
-/** The request that tells the service of these items: several logs, or one of anything else. */
+/** Returns the request that reports these items: several log entries, or one item of another kind. */
 export function callbackOf(items: Item[], { agentId, jobId, signingSecret, screenshotKey, lacks }: Sender): Call {
   const item = items[0]!;
   const post = <Body = never>(path: string, body: NoInfer<Body>): Call => ({
@@ -54,7 +54,7 @@ export function callbackOf(items: Item[], { agentId, jobId, signingSecret, scree
       const call = post<Record<keyof ClaimResultsBody, ClaimReport[]>>(`/api/jobs/${jobId}/claim-results`, {
         claimResults: item.claims,
       });
-      // Signed anew for each attempt: a signature is good for five minutes.
+      // A signature is valid for five minutes. This function runs for each attempt, so each attempt has a new one.
       const signature = sign(signingSecret, `${jobId}.${call.text}`, Date.now());
       return { ...call, headers: { 'x-service-signature': signature } };
     }
@@ -66,7 +66,7 @@ export function callbackOf(items: Item[], { agentId, jobId, signingSecret, scree
 const longestName = 100;
 const longestPlainError = 2_000;
 
-/** With one of the interface's codes (section 7) the service refuses the summary itself. */
+/** Error codes with which the service refuses the summary itself. */
 const summaryCodes = [
   'INVALID_RUN_SUMMARY_PAYLOAD',
   'MISSING_BATCH_ID',
@@ -76,14 +76,14 @@ const summaryCodes = [
 ];
 
 /**
- * Whether a refusal is not of the item. A service that does not take summaries yet, or a proxy in front of one that is
- * being replaced, says 404 to them; that it does not know the job, it says with a code of its own.
+ * Whether the refusal is not about the item. A service that does not accept summaries yet, or a proxy in front of a
+ * service that is being replaced, answers them with 404. A service that does not know the job sends JOB_NOT_FOUND.
  */
 export function isRefusedUnread(item: Item, body: Record<string, unknown>): boolean {
   return item.kind === 'summary' && !summaryCodes.includes(String(body.code));
 }
 
-/** The same with less, which the service may take where it refused the whole; null where less would be nothing. */
+/** Returns reduced items that the service may accept after it refused this one; null if nothing can be left out. */
 export function lessOf(item: Item): Item[] | null {
   switch (item.kind) {
     case 'claims':
@@ -102,49 +102,52 @@ export function lessOf(item: Item): Item[] | null {
   }
 }
 
-/** What somebody looks for who misses it: which one it was, and why it was refused. */
-export function lackOf(item: Item, why: string): Lack {
+/** Describes a missing item to a user who looks for it: which item it was, and why it was refused. */
+export function lackOf(item: Item, reason: string): Lack {
   switch (item.kind) {
     case 'claims':
-      return { kind: 'claim', reason: `claim ${shown(item.claims[0]?.claimId)}: ${why}` };
+      return { kind: 'claim', reason: `claim ${shortened(item.claims[0]?.claimId)}: ${reason}` };
     case 'step': {
-      const step = `of the step ${shown(item.body.name)}`;
-      if (item.body.usage === undefined) return { kind: 'step', reason: `a report ${step}: ${why}` };
-      return { kind: 'ai_usage', reason: `usage ${step}: ${why}` };
+      const step = `of the step ${shortened(item.body.name)}`;
+      if (item.body.usage === undefined) return { kind: 'step', reason: `a report ${step}: ${reason}` };
+      return { kind: 'ai_usage', reason: `usage ${step}: ${reason}` };
     }
     case 'summary': {
       const batch = item.body['batchSummary'];
       const batchId = isObject(batch) ? batch['batchId'] : '';
-      return { kind: 'run_summary', reason: `summary of the batch ${shown(batchId)}: ${why}` };
+      return { kind: 'run_summary', reason: `summary of the batch ${shortened(batchId)}: ${reason}` };
     }
     case 'upload':
-      return { kind: item.screenshot ? 'screenshot' : 'artifact', reason: `the file ${shown(item.filename)}: ${why}` };
+      return {
+        kind: item.screenshot ? 'screenshot' : 'artifact',
+        reason: `the file ${shortened(item.filename)}: ${reason}`,
+      };
     case 'terminal':
-      return { kind: 'result', reason: `the run’s result: ${why}` };
+      return { kind: 'result', reason: `the run’s result: ${reason}` };
     case 'webhook':
-      return { kind: 'progress', reason: `its progress: ${why}` };
+      return { kind: 'progress', reason: `its progress: ${reason}` };
     case 'log':
-      return { kind: 'log', reason: `a line of the log: ${why}` };
+      return { kind: 'log', reason: `a line of the log: ${reason}` };
   }
 }
 
-function shown(name: unknown): string {
+function shortened(name: unknown): string {
   const text = typeof name === 'string' ? name : String(JSON.stringify(name));
   return text.length > longestName ? `${text.slice(0, longestName)}…` : text;
 }
 
-/** What an answer says of why, or else its status. */
-export function whyOf({ status, body: { errors, detail } }: Pick<Answer, 'status' | 'body'>): string {
+/** Returns the status of an answer, with the reason if its body contains one. */
+export function reasonOf({ status, body: { errors, detail } }: Pick<Answer, 'status' | 'body'>): string {
   const fields = (Array.isArray(errors) ? (errors as unknown[]) : []).map((each) =>
     isObject(each) ? [textOf(each['field']), textOf(each['message'])].filter(Boolean).join(': ') : '',
   );
-  const why = fields.filter(Boolean).slice(0, 3).join('; ') || textOf(detail);
-  return why ? `answered ${status}: ${why}` : `answered ${status}`;
+  const reason = fields.filter(Boolean).slice(0, 3).join('; ') || textOf(detail);
+  return reason ? `answered ${status}: ${reason}` : `answered ${status}`;
 }
 
 const over: CallbackReason = 'job_over';
 
-/** Whether the answer says that the job is over for the service, so that its run here has lost its reason. */
+/** Whether the answer says that the service considers the job ended, so that its run on this machine must stop. */
 export function saysJobIsOver(body: Fields<CallbackAnswer> | Fields<JobWebhookAnswer>): boolean {
   return body.accepted === false && body.reason === over;
 }

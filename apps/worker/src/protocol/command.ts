@@ -3,7 +3,7 @@ import type { Fields } from './service';
 
 export type Kind = CommandKind;
 
-/** Each kind that the contract names: one more there is an error here. */
+/** All kinds of the contract. A kind that is missing here, or missing in the contract, does not compile. */
 const kinds: Record<Kind, true> = {
   run: true,
   snippet: true,
@@ -29,11 +29,11 @@ const kinds: Record<Kind, true> = {
 
 export interface Command extends Omit<AgentCommand, 'jobId' | 'deadline'> {
   jobId: NonNullable<AgentCommand['jobId']> | null;
-  /** Milliseconds since 1970, by the clock of this machine. */
+  /** Milliseconds since 1970, by this machine's clock. */
   deadline: number | null;
 }
 
-/** The service's time is known in whole seconds, and some of it passes on the way. */
+/** Clocks that differ by less count as equal: the service's time is in whole seconds, and the message takes time. */
 const sameClockMs = 2000;
 
 /** How far this machine's clock is ahead of the service's; 0 if they agree or the service's time is unknown. */
@@ -44,23 +44,24 @@ export function clockAheadMs(serviceMs: number | null, now: number): number {
 
 export type Result = { [Name in keyof CommandResultBody]: NonNullable<CommandResultBody[Name]> };
 
-/** Ids become file names here. */
+/** Pattern of a valid id; ids are used as file names. */
 const id = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 
 /**
- * The command, or what is wrong with it. The service sets the deadline by its own clock, so it is moved by the difference of
- * the clocks; otherwise a machine that is 90 s ahead would refuse a snippet of 30 s.
+ * Returns the command, or a description of what is wrong with it. The service sets the deadline by its own clock, so
+ * the deadline is moved by the difference of the clocks. Otherwise a machine whose clock is 90 s ahead would refuse a
+ * snippet with a deadline in 30 s.
  */
 export function readCommand(body: unknown, agentId: string, aheadMs: number): Command | string {
   if (!isObject(body)) return 'the command must be an object';
-  const given: Fields<AgentCommand> = body;
-  const { commandId, kind, deadline, organizationId } = given;
-  // Absent and null are the same here.
-  const [jobId, env, payload] = [given.jobId ?? null, given.env ?? {}, given.payload ?? {}];
+  const fields: Fields<AgentCommand> = body;
+  const { commandId, kind, deadline, organizationId } = fields;
+  // An absent field and null have the same meaning.
+  const [jobId, env, payload] = [fields.jobId ?? null, fields.env ?? {}, fields.payload ?? {}];
   if (typeof commandId !== 'string' || !id.test(commandId)) return 'commandId must be an id';
   if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind))
     return 'this worker does not know the kind of the command; upgrade the worker';
-  if (given.agentId !== agentId) return 'the command is for another agent';
+  if (fields.agentId !== agentId) return 'the command is for another agent';
   if (jobId !== null && (typeof jobId !== 'string' || !id.test(jobId))) return 'jobId must be an id';
   if (kind === 'run' && jobId === null) return 'a command of the kind run requires jobId';
   if (!isObject(env)) return 'env must be an object';

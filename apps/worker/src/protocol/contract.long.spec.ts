@@ -7,7 +7,7 @@ const root = resolve(__dirname, '../../../..');
 const contracts = resolve(root, 'libs/contracts/src/http');
 const main = resolve(root, 'apps/worker/src/main.ts');
 
-/** Fields of the contract that the worker sends or reads, and who of it notices another name. */
+/** Fields of the contract that the worker uses, each with the worker's file that does not compile if it is renamed. */
 const fields: [contract: string, body: string, field: string, noticedIn: string][] = [
   ['agents/machines', 'HandshakeBody', 'bootId', 'handshake'],
   ['agents/machines', 'HandshakeBody', 'tunnelHostname', 'handshake'],
@@ -33,25 +33,25 @@ const fields: [contract: string, body: string, field: string, noticedIn: string]
   ['jobs/callbacks', 'CallbackAnswer', 'accepted', 'callbacks'],
 ];
 
-describe('the worker’s words are the contract’s', () => {
+describe('The worker uses the field names of the contract', () => {
   const read = ts.readConfigFile(resolve(root, 'tsconfig.base.json'), (name) => ts.sys.readFile(name));
   const { options } = ts.parseJsonConfigFileContent(read.config, ts.sys, root);
   const host = ts.createCompilerHost(options);
   let program: ts.Program | undefined;
 
-  /** What the compiler says of the worker's files, each by its name, when files of the contract have other texts. */
+  /** Returns the compiler's errors in the worker's files, by file name, if files of the contract have these texts. */
   const faultsOf = (changed: ReadonlyMap<string, string>): Record<string, string> => {
     const plain = host.getSourceFile.bind(host);
-    const ours: ts.CompilerHost = {
+    const changedHost: ts.CompilerHost = {
       ...host,
       getSourceFile: (name, target) => {
         const text = changed.get(name);
         if (text !== undefined) return ts.createSourceFile(name, text, target, true);
-        const known = program?.getSourceFile(name);
-        return known && known.text === host.readFile(name) ? known : plain(name, target);
+        const cached = program?.getSourceFile(name);
+        return cached && cached.text === host.readFile(name) ? cached : plain(name, target);
       },
     };
-    program = ts.createProgram({ rootNames: [main], options, host: ours, oldProgram: program });
+    program = ts.createProgram({ rootNames: [main], options, host: changedHost, oldProgram: program });
     const sources = program.getSourceFiles().filter(({ fileName }) => fileName.includes('/apps/worker/'));
     const faults = sources.map((source) => {
       const found = program!.getSemanticDiagnostics(source);
@@ -61,11 +61,11 @@ describe('the worker’s words are the contract’s', () => {
     return Object.fromEntries(faults.filter(([, text]) => text));
   };
 
-  it('compiles with the contract as it is', () => {
+  it('compiles with the unchanged contract', () => {
     expect(faultsOf(new Map())).toEqual({});
   });
 
-  /** Of each file one field at a time: what it says is then about that field. */
+  /** A round renames at most one field for each worker file, so that an error in the file is about that field. */
   const nth = ([, , , noticedIn]: (typeof fields)[number], at: number) =>
     fields.slice(0, at).filter(([, , , other]) => other === noticedIn).length;
   const rounds = Array.from({ length: 1 + Math.max(...fields.map(nth)) }, (_, round) =>

@@ -32,14 +32,14 @@ for part in range(6):
     muster.artifact("a%d.txt" % part)
 `;
 
-  it('sends again what was taken without an answer, word for word', async () => {
-    const seen = new Map<string, string[]>();
+  it('repeats a request that was accepted without an answer, with the same text', async () => {
+    const textsByKey = new Map<string, string[]>();
     const taken: string[] = [];
     service.interfere = ({ path, body }) => {
       if (!/job-|step-status/.test(path)) return undefined;
       const key = `${path} ${body.logs?.[0].seq ?? body.seq}`;
-      const texts = seen.get(key) ?? [];
-      seen.set(key, [...texts, JSON.stringify(body)]);
+      const texts = textsByKey.get(key) ?? [];
+      textsByKey.set(key, [...texts, JSON.stringify(body)]);
       if (texts.length) return undefined;
       taken.push(key);
       return 'hang up';
@@ -47,9 +47,9 @@ for part in range(6):
     const run = runOf(script);
     await service.push(run);
     await service.until('the end', () => service.terminal(run.jobId));
-    for (const [key, texts] of seen) {
+    for (const [key, texts] of textsByKey) {
       expect(texts.length).toBe(2);
-      // Logs that came meanwhile may go along; what was sent before is the same.
+      // A repeated log request may also contain newer entries.
       if (!key.includes('job-logs')) expect(texts[1]).toBe(texts[0]);
     }
     expect(service.logs(run.jobId).map(({ message }) => message)).toEqual(
@@ -57,7 +57,7 @@ for part in range(6):
     );
   });
 
-  it('sends an end that is refused without what may be wrong with it, and a usage’s step without the usage', async () => {
+  it('sends a refused final report again without its result, and a refused step without its usage', async () => {
     service.interfere = ({ path, body }) => {
       if (body?.result) return { status: 400, body: { detail: 'the result is nested too deeply' } };
       return path.endsWith('/step-status') && body.usage ? { status: 400 } : undefined;
@@ -79,7 +79,7 @@ for part in range(6):
     );
   });
 
-  it('stops a script that writes more than can be kept, and lets it go on when there is room', async () => {
+  it('pauses a script that fills the spool, and resumes it when the spool has room', async () => {
     await worker.kill();
     await worker.start({ MUSTER_SPOOL_LIMIT_BYTES: '400000' });
     service.interfere = ({ path }) => (path === '/api/job-logs' ? { status: 503 } : undefined);
@@ -96,8 +96,8 @@ muster.result(n)
     const states = () =>
       readdirSync('/proc').filter((pid) => {
         try {
-          const ours = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`MUSTER_RUN_ID=${run.commandId}`);
-          return ours && readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.startsWith('T');
+          const isOfRun = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`MUSTER_RUN_ID=${run.commandId}`);
+          return isOfRun && readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.startsWith('T');
         } catch {
           return false;
         }

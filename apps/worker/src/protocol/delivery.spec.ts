@@ -30,7 +30,7 @@ for part in range(6):
     muster.artifact("a%d.txt" % part)
 `;
 
-  it('keeps order and numbers when every request fails once, in each way that passes', async () => {
+  it('keeps the order and the sequence numbers if every request fails once with a temporary error', async () => {
     const ways = [
       { status: 503, headers: { 'retry-after': '0' } },
       'hang up' as const,
@@ -59,12 +59,12 @@ for part in range(6):
     const seqs = steps.map(({ seq }) => seq);
     expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
     expect([...service.uploads.values()].map(String).sort()).toEqual(['0', '1', '2', '3', '4', '5']);
-    expect(service.heard.filter(({ path }) => /job-|step|claim|uploads/.test(path)).at(-1)!.body.status).toBe(
+    expect(service.requests.filter(({ path }) => /job-|step|claim|uploads/.test(path)).at(-1)!.body.status).toBe(
       'completed',
     );
   });
 
-  it('leaves out what is refused, and only that, and says so in the run’s log and with its end', async () => {
+  it('leaves out only refused items, and reports them in the run’s log and in its final report', async () => {
     service.interfere = ({ path, body }) => {
       const isBad =
         path === '/api/job-logs' && body.logs.some((log: { message: string }) => log.message === 'line 777');
@@ -100,7 +100,7 @@ for part in range(6):
     expect([...service.uploads.values()].map(String).sort()).toEqual(['0', '1', '3', '4', '5']);
   });
 
-  it('reports in the log what was refused last, however late the answer comes', async () => {
+  it('reports a refused item in the log even if the refusal arrives after the rest of the log', async () => {
     let isHeld = true;
     service.interfere = ({ path }) => {
       if (!path.endsWith('/claim-results')) return undefined;
@@ -108,7 +108,7 @@ for part in range(6):
     };
     const run = runOf('import muster\nprint("all of the log")\nmuster.claim("c", "failed")');
     await service.push(run);
-    // The log has been delivered and the script is over: only the claim is still open.
+    // The log is delivered and the script has ended; only the claim is still pending.
     await service.until('the log', () => service.logs(run.jobId).some(({ message }) => message === 'all of the log'));
     await service.until('the end in the spool', () => worker.allText().includes('"terminal"'));
     isHeld = false;
@@ -119,7 +119,7 @@ for part in range(6):
     ]);
   });
 
-  it('redacts before anything reaches the disk or the service', async () => {
+  it('redacts secrets before output reaches the disk or the service', async () => {
     const run = runOf(
       `
 import base64, muster, os, sys, time
@@ -138,7 +138,7 @@ raise RuntimeError("failed with " + secret)
       { secretNames: ['PORTAL_PASSWORD'], variables: { PORTAL_PASSWORD: 'tr0ub4dor-and-3' } },
       { PORTAL_PASSWORD: 'tr0ub4dor-and-3', SERVICE_API_KEY: 'msk_another_key_0123456789' },
     );
-    // Kept in the spool, so that what is on disk can be seen.
+    // The log stays in the spool, so that the test can read it on disk.
     service.interfere = ({ path }) => (/job-logs/.test(path) ? { status: 503 } : undefined);
     await service.push(run);
     // The script's raw output is removed right after the end is in the spool.
@@ -153,7 +153,7 @@ raise RuntimeError("failed with " + secret)
     service.interfere = () => undefined;
     const terminal = await service.until('the end', () => service.terminal(run.jobId));
 
-    const everything = disk + worker.stderr + service.heard.map(({ text }) => text).join('\n');
+    const everything = disk + worker.stderr + service.requests.map(({ text }) => text).join('\n');
     for (const secret of ['tr0ub4dor-and-3', 'dor-and-3', 'msk_another_key_0123456789', service.signingSecret]) {
       const searched = everything.replaceAll(`"signingSecret":"${secret}"`, '');
       const at = searched.indexOf(secret);

@@ -2,18 +2,19 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallbackAnswer, JobWebhookAnswer } from '@muster/contracts';
 import { backoffMs } from './backoff';
-import { callbackOf, isRefusedUnread, lackOf, lessOf, saysJobIsOver, whyOf } from './callbacks';
+import { callbackOf, isRefusedUnread, lackOf, lessOf, saysJobIsOver, reasonOf } from './callbacks';
 import type { LocalLog } from '../host/local-log';
 import { messageOf, verdictOf, type Service, type Verdict } from './service';
 import type { Entry, Spool } from '../spool/spool';
-import type { Item, Lane } from '../spool/spool-item';
+import type { Item, Stream } from '../spool/spool-item';
 import { sendUpload } from './upload';
 
 const logsPerRequest = 1000;
 const logBytesPerRequest = 900 * 1024;
 /**
- * The store, unlike the service, may refuse a file for good without saying so; and a service that is older than its
- * workers does not take their summaries: the run's end waits behind them, but not for ever.
+ * Maximum number of attempts for uploads, and for summaries that are refused unread. The store may refuse a file
+ * permanently without saying so, and a service older than its workers does not accept summaries. The run's end is
+ * delivered after them, so it must not wait for ever.
  */
 const patientAttempts = 20;
 
@@ -22,27 +23,27 @@ export interface DeliveryContext {
   agentId: string;
   signingSecret: () => string;
   log: LocalLog;
-  /** The service says that the job is over. */
+  /** Called when the service says that the job has ended. */
   onJobOver: (jobId: string) => void;
 }
 
 interface Attempt {
   verdict: Verdict;
-  why: string;
+  reason: string;
   retryAfterMs: number;
   screenshotKey?: string;
-  /** It may be that it never will be taken, though nobody said so. */
+  /** Whether the item may never be accepted although no answer says so: the number of such attempts is limited. */
   isPatient?: boolean;
 }
 
 /**
- * Delivers one run's spool: first that it runs, then three lanes side by side, each in order, and last its end. What
- * the service can't take now is tried again for ever; what it refuses is left out, which the run's log and its end say,
- * and holds nothing back.
+ * Delivers one run's spool: first the report that the job runs, then three streams in parallel, each in order, and last
+ * the run's end. An item that the service cannot accept now is retried for ever. A refused item is left out and does
+ * not delay the others; the run's log and its end report that it is missing.
  */
 export class Delivery {
   private readonly stopping = new AbortController();
-  /** How many logs go out at once: fewer after a refusal, to find the one that is meant. */
+  /** Maximum number of log entries in a request. Halved after a refusal, to find the refused entry. */
   private logLimit = logsPerRequest;
 
   constructor(
@@ -54,13 +55,13 @@ export class Delivery {
     return this.spool.state.jobId;
   }
 
-  /** Resolves when all is delivered (true), or delivery was stopped (false). */
+  /** Resolves to true when everything is delivered, to false if the delivery was stopped. */
   async run(): Promise<boolean> {
     try {
       await this.deliverFirst();
-      const others = Promise.all([this.deliverLane('uploads'), this.deliverLane('events')]);
-      // What the others leave out, the log says.
-      await Promise.all([others, this.deliverLane('logs', others)]);
+      const others = Promise.all([this.deliverStream('uploads'), this.deliverStream('events')]);
+      // The log ends last, because it reports the items that the other streams leave out.
+      await Promise.all([others, this.deliverStream('logs', others)]);
       await this.deliverLast();
       return true;
     } catch (error) {
@@ -73,18 +74,18 @@ export class Delivery {
     this.stopping.abort();
   }
 
-  /** The service hears that the job runs before it hears anything else of it. */
+  /** Reports that the job runs, before any other report of the job. */
   private async deliverFirst(): Promise<void> {
     const first = this.take('events')[0];
     if (first?.item.kind === 'webhook') await this.deliver('events', [first]);
   }
 
-  private async deliverLane(lane: Lane, others?: Promise<unknown>): Promise<void> {
+  private async deliverStream(stream: Stream, others?: Promise<unknown>): Promise<void> {
     for (let behind = others; ;) {
       this.stopping.signal.throwIfAborted();
-      const entries = this.take(lane);
+      const entries = this.take(stream);
       if (entries[0]?.item.kind === 'terminal') return;
-      if (entries.length) await this.deliver(lane, entries);
+      if (entries.length) await this.deliver(stream, entries);
       else if (!this.spool.state.ended) await this.untilAppended();
       else if (behind) {
         await behind;
@@ -98,52 +99,56 @@ export class Delivery {
     if (last.length) await this.deliver('events', last);
   }
 
-  private take(lane: Lane): Entry[] {
-    const items = lane === 'logs' ? this.logLimit : 1;
-    return this.spool.next(lane, { items, bytes: logBytesPerRequest });
+  private take(stream: Stream): Entry[] {
+    const items = stream === 'logs' ? this.logLimit : 1;
+    return this.spool.next(stream, { items, bytes: logBytesPerRequest });
   }
 
-  private async deliver(lane: Lane, entries: Entry[]): Promise<void> {
+  private async deliver(stream: Stream, entries: Entry[]): Promise<void> {
     const items = entries.map(({ item }) => item);
-    const { verdict, why, screenshotKey } = await this.insist(lane, items);
+    const { verdict, reason, screenshotKey } = await this.insist(stream, items);
     if (verdict === 'refused' && entries.length > 1) {
       this.logLimit = Math.ceil(entries.length / 2);
       return;
     }
-    if (verdict !== 'delivered') await this.leaveOut(lane, items[0]!, why);
-    if (lane === 'logs') this.logLimit = Math.min(logsPerRequest, this.logLimit * 2);
-    this.spool.delivered(lane, entries.at(-1)!.after, screenshotKey);
+    if (verdict !== 'delivered') await this.leaveOut(stream, items[0]!, reason);
+    if (stream === 'logs') this.logLimit = Math.min(logsPerRequest, this.logLimit * 2);
+    this.spool.delivered(stream, entries.at(-1)!.after, screenshotKey);
   }
 
-  /** It was refused for good: less of it may be taken, and what is missing then is noted. */
-  private async leaveOut(lane: Lane, item: Item, why: string): Promise<void> {
+  /** Handles a refused item: sends reduced items that the service may accept, and notes what will be missing. */
+  private async leaveOut(stream: Stream, item: Item, reason: string): Promise<void> {
     const less = lessOf(item);
     this.context.log('error', 'the service rejected a report; it is dropped', {
       jobId: this.jobId,
       kind: item.kind,
-      why,
+      why: reason,
     });
-    // Of several claims each is judged by itself.
-    if (item.kind !== 'claims' || !less) this.spool.noteLack(lackOf(item, why));
-    // The log goes out in front of the end.
-    if (item.kind === 'terminal') await this.deliverLane('logs');
+    // Several claims are sent again one by one, and each refused claim is noted then.
+    if (item.kind !== 'claims' || !less) this.spool.noteLack(lackOf(item, reason));
+    // The log is delivered before the end, because it reports what is missing.
+    if (item.kind === 'terminal') await this.deliverStream('logs');
     for (const each of less ?? []) {
-      const again = await this.insist(lane, [each]);
-      if (again.verdict !== 'delivered') await this.leaveOut(lane, each, again.why);
+      const again = await this.insist(stream, [each]);
+      if (again.verdict !== 'delivered') await this.leaveOut(stream, each, again.reason);
     }
   }
 
-  /** Until it is delivered, or nobody will ever take it. */
-  private async insist(lane: Lane, items: Item[]): Promise<Attempt> {
+  /** Repeats the attempt until the items are delivered, are refused, or have used up their limited attempts. */
+  private async insist(stream: Stream, items: Item[]): Promise<Attempt> {
     let patience = patientAttempts;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.attempt(items);
       this.stopping.signal.throwIfAborted();
-      const { verdict, why, retryAfterMs, isPatient } = outcome;
+      const { verdict, reason, retryAfterMs, isPatient } = outcome;
       if (isPatient) patience -= 1;
       if (verdict !== 'later' || patience === 0) return outcome;
       if (attempt === 1)
-        this.context.log('warn', 'could not deliver a report; trying again', { jobId: this.jobId, lane, why });
+        this.context.log('warn', 'could not deliver a report; trying again', {
+          jobId: this.jobId,
+          lane: stream,
+          why: reason,
+        });
       await sleep(backoffMs(attempt, undefined, retryAfterMs), undefined, { signal: this.stopping.signal });
     }
   }
@@ -164,12 +169,12 @@ export class Delivery {
       const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey, lacks };
       const answer = await service.call<CallbackAnswer | JobWebhookAnswer>(callbackOf(items, sender));
       if (saysJobIsOver(answer.body)) onJobOver(jobId);
-      const said = verdictOf(answer.status);
-      const isPatient = said === 'refused' && isRefusedUnread(item, answer.body);
-      const verdict = isPatient ? 'later' : said;
-      return { verdict, why: whyOf(answer), retryAfterMs: answer.retryAfterMs, isPatient };
+      const statusVerdict = verdictOf(answer.status);
+      const isPatient = statusVerdict === 'refused' && isRefusedUnread(item, answer.body);
+      const verdict = isPatient ? 'later' : statusVerdict;
+      return { verdict, reason: reasonOf(answer), retryAfterMs: answer.retryAfterMs, isPatient };
     } catch (error) {
-      return { verdict: 'later', why: messageOf(error), retryAfterMs: 0, isPatient: item.kind === 'upload' };
+      return { verdict: 'later', reason: messageOf(error), retryAfterMs: 0, isPatient: item.kind === 'upload' };
     }
   }
 

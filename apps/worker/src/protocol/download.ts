@@ -2,7 +2,7 @@ import { within } from '../host/waiting';
 
 const downloadMs = 5 * 60_000;
 
-/** A file from an address that the service has named. Our key is for the service alone, and does not go along. */
+/** Downloads a file from a URL that the service returned. The API key is for the service only and is not sent. */
 export async function download(url: URL, limitBytes: number, stop: AbortSignal): Promise<Buffer> {
   return within(downloadMs, [stop], async (signal) => {
     const response = await fetch(url, { signal, redirect: 'error' });

@@ -29,7 +29,7 @@ export class BootOver extends Error {
   }
 }
 
-/** Introduces this start of the worker, for as long as it takes; throws BootOver where no further try would help. */
+/** Registers this boot with the service and retries until that succeeds. Throws BootOver if no retry can succeed. */
 export async function shakeHands(
   service: Service,
   { agentId, bootId, tunnel, capabilities, machineCapabilities, keys, log }: HandshakeOptions,
@@ -64,7 +64,7 @@ export async function shakeHands(
       const end = bootEndOf(answer);
       if (end) throw new BootOver(end);
       retryAfterMs = answer.retryAfterMs;
-      if (refusesKey(answer.status) && keys.takeOther()) {
+      if (refusesKey(answer.status) && keys.switchKey()) {
         log('error', 'the service rejects the key that a repair set; trying SERVICE_API_KEY', {
           status: answer.status,
           agentId,
@@ -89,7 +89,7 @@ export async function shakeHands(
 
 const bootEnds: readonly BootEnd[] = ['ended', 'superseded'];
 
-/** Of a machine that is being stopped nothing follows yet: it is off soon, or goes on. */
+/** Returns why the boot has ended. Null for a machine that is being stopped: it is off soon, or keeps running. */
 function bootEndOf({ status, body: { boot, agentStatus } }: Answer<MachineRefusal>): BootEnd | 'terminated' | null {
   if (status !== 409) return null;
   if (agentStatus === 'terminated') return 'terminated';

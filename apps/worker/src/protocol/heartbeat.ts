@@ -16,24 +16,24 @@ export interface HeartbeatOptions {
   everyMs: number;
   metrics: MachineMetrics;
   health: Pick<Health, 'problems'>;
-  /** Jobs whose end the service has not heard, and whether anything runs. */
+  /** Jobs whose end the service has not received, and whether anything runs. */
   running: () => { jobIds: string[]; active: boolean };
   onAnswered: () => void;
   onPending: () => void;
   onAbandon: (jobId: string) => void;
-  /** The service wants a handshake of this boot. */
+  /** Called when the service requires a handshake of this boot. */
   onUnknown: () => Promise<void>;
   log: LocalLog;
 }
 
-const mostJobIds = 100;
+const maxJobIds = 100;
 
-/** Says that the worker lives and what it runs: regularly, and at once when that changes. */
+/** Reports that the worker is alive and which jobs it runs: at an interval, and at once when the jobs change. */
 export class Heartbeat {
   private changed = new AbortController();
   private wasActive = false;
   private wasUnhealthy = false;
-  /** The service says that its pushes don't reach us. */
+  /** Whether the service reports that its pushes do not reach this worker. */
   tunnelFails = false;
 
   constructor(
@@ -61,7 +61,7 @@ export class Heartbeat {
         restMs = Math.min(everyMs, backoffMs(failures));
       }
       await rest(restMs, this.stopping, this.changed.signal);
-      // Several changes at once are one.
+      // One heartbeat reports all changes within 20 ms.
       if (!this.stopping.aborted) await sleep(20);
     }
   }
@@ -82,7 +82,7 @@ export class Heartbeat {
       workerVersion,
       healthy: problems.length === 0,
       activity: active || this.wasActive,
-      runningJobIds: jobIds.slice(0, mostJobIds),
+      runningJobIds: jobIds.slice(0, maxJobIds),
       metrics: { ...(await metrics.read()), ...(problems.length ? { problems } : {}) },
     });
     this.wasActive = false;
@@ -104,7 +104,7 @@ export class Heartbeat {
   }
 }
 
-/** Tells when the service has not been reached for too long. By a clock that nobody sets. */
+/** Detects that the service has not been reached for too long. Uses the monotonic clock, which cannot be set. */
 export class Fence {
   private last = performance.now();
 

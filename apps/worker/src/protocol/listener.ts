@@ -5,15 +5,15 @@ import { signedAtMs, verify } from './signature';
 
 const bodyBytes = 8 * 1024 * 1024;
 
-/** What became of a command that was offered. */
-export type Taking = 'taken' | 'known' | 'busy' | 'stopping';
-const statusOf: Record<Taking, number> = { taken: 202, known: 200, busy: 409, stopping: 503 };
+/** Outcome of offering a command to this worker. */
+export type OfferOutcome = 'taken' | 'known' | 'busy' | 'stopping';
+const statusOf: Record<OfferOutcome, number> = { taken: 202, known: 200, busy: 409, stopping: 503 };
 
 export interface ListenerOptions {
   agentId: string;
-  /** Null until the handshake: nobody can be believed before. */
+  /** Null until the handshake: before it, no signature can be verified. */
   signingSecret: () => string | null;
-  take: (command: Command) => Taking;
+  take: (command: Command) => OfferOutcome;
 }
 
 export interface Listener {
@@ -21,7 +21,7 @@ export interface Listener {
   close: () => void;
 }
 
-/** Hears pushed commands: POST /commands, signed by the service. */
+/** Accepts pushed commands: POST /commands, signed by the service. */
 export async function listen(at: { host: string; port: number }, options: ListenerOptions): Promise<Listener> {
   const server: Server = createServer((request, response) => {
     void answer(request, response, options).catch(() => response.destroy());
@@ -56,8 +56,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   if (!verify(secret, header, body, now)) return say(401, { error: 'unauthenticated' });
   const command = readCommand(parse(body), options.agentId, clockAheadMs(signedAtMs(header), now));
   if (typeof command === 'string') return say(400, { error: 'invalid_payload', detail: command });
-  const taking = options.take(command);
-  say(statusOf[taking], { status: taking, commandId: command.commandId });
+  const outcome = options.take(command);
+  say(statusOf[outcome], { status: outcome, commandId: command.commandId });
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {

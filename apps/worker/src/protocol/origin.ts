@@ -1,6 +1,6 @@
 import type { Command } from './command';
 
-/** The headers of the request that a command comes from: whatever the worker says of it carries them. */
+/** The headers of the request that caused a command. All requests of the worker about the command carry them. */
 export type Origin = Partial<Record<'x-request-id' | 'traceparent', string>>;
 
 export function originOf({ env }: Pick<Command, 'env'>): Origin {
@@ -11,7 +11,7 @@ export function originOf({ env }: Pick<Command, 'env'>): Origin {
   };
 }
 
-/** What cannot stand in a header would fail every report. */
+/** Whether the text can be a header's value; any other text would make every report fail. */
 function isHeaderText(text: string): boolean {
   return /^[\x21-\x7e]{1,256}$/.test(text);
 }

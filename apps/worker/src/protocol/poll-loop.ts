@@ -1,7 +1,7 @@
 import type { AgentCommand, AgentCommandList } from '@muster/contracts';
 import { backoffMs } from './backoff';
 import { clockAheadMs, isObject, readCommand, type Command } from './command';
-import type { Taking } from './listener';
+import type { OfferOutcome } from './listener';
 import type { LocalLog } from '../host/local-log';
 import { type Fields, messageOf, verdictOf, type Service } from './service';
 import { rest } from '../host/waiting';
@@ -14,17 +14,17 @@ const atOnceMs = 500;
 export interface PollOptions {
   service: Service;
   agentId: string;
-  /** Whether pushes reach us: then polling is only a net below them, and need not insist. */
+  /** Whether pushes reach this worker. Polling is then only a fallback, and may pause between polls. */
   isPushed: () => boolean;
-  take: (command: Command) => Taking;
-  /** A command that nobody can run here is answered, or it would be offered for ever. */
-  reject: (commandId: string, why: string) => void;
+  take: (command: Command) => OfferOutcome;
+  /** Answers a command that cannot run here; otherwise the service would offer it for ever. */
+  reject: (commandId: string, reason: string) => void;
   log: LocalLog;
 }
 
 /**
- * Fetches commands from the service, and always waits there for the next one: where a tunnel fails, nobody knows before
- * a command was lost in it.
+ * Fetches commands from the service by long polling, even while pushes arrive: that a tunnel fails is noticed only
+ * after a command was lost in it.
  */
 export class PollLoop {
   private nudged = new AbortController();
@@ -35,12 +35,12 @@ export class PollLoop {
     private readonly stopping: AbortSignal,
   ) {}
 
-  /** Commands wait: look now. */
+  /** Polls now, because commands are pending. */
   nudge(): void {
     this.nudged.abort();
   }
 
-  /** How long no poll has been answered. */
+  /** Milliseconds since the last answer to a poll. */
   silentMs(): number {
     return performance.now() - this.answeredAt;
   }
@@ -55,9 +55,9 @@ export class PollLoop {
         const outcome = await this.poll(longPollSeconds);
         failures = 0;
         this.answeredAt = performance.now();
-        // What was offered and couldn't be taken is offered again at once.
+        // The service offers a command that was not acknowledged again at once.
         if (outcome === 'stuck') restMs = busyMs;
-        // A service that holds as many polls as it can lets nobody wait.
+        // A service that holds its maximum number of open polls answers further polls at once.
         const sentAway = outcome === 'nothing' && performance.now() - began < atOnceMs;
         if (sentAway) restMs = isPushed() ? safetyNetMs : busyMs;
       } catch (error) {
@@ -70,12 +70,12 @@ export class PollLoop {
     }
   }
 
-  /** Stuck: something could not be taken. */
+  /** Returns `stuck` if a command is invalid, or could not be accepted or acknowledged. */
   private async poll(wait: number): Promise<'nothing' | 'taken' | 'stuck'> {
     const { service, agentId, take, reject, log } = this.options;
     const path = `/api/agents/${agentId}/commands`;
     const timeoutMs = (wait + 15) * 1000;
-    // What is offered while we end is offered again: only an acknowledgement takes it.
+    // Aborting the poll loses no command: the service offers a command again until it is acknowledged.
     const until = this.stopping;
     const call = { method: 'GET', path: `${path}?wait=${wait}`, timeoutMs, until } as const;
     const { status, body, serviceMs } = await service.call<AgentCommandList>(call);
@@ -93,8 +93,8 @@ export class PollLoop {
         if (named.agentId === agentId && typeof commandId === 'string') reject(commandId, command);
         continue;
       }
-      const taking = take(command);
-      if (taking === 'busy' || taking === 'stopping') {
+      const offerOutcome = take(command);
+      if (offerOutcome === 'busy' || offerOutcome === 'stopping') {
         stuck = true;
         continue;
       }

@@ -2,10 +2,10 @@ import type { Problem } from '@muster/contracts';
 import { backoffMs, readRetryAfter } from './backoff';
 import { rest, within } from '../host/waiting';
 
-/** An answer's fields by the contract's names. What they hold is looked at before it is believed. */
+/** The fields of an answer, named as in the contract. Their values must be checked before use. */
 export type Fields<Body> = { readonly [Name in keyof Body]?: unknown };
 
-/** The body is what the contract says, or a problem. */
+/** The body is the contract's answer or a problem. */
 export interface Answer<Body = unknown> {
   status: number;
   body: Fields<Body> & Fields<Problem>;
@@ -14,9 +14,9 @@ export interface Answer<Body = unknown> {
   serviceMs: number | null;
 }
 
-/** The text of a body, which says of which class of the contract it is. */
+/** Serializes a body. The type argument is the body's class in the contract. */
 export function textOfBody<Body = never>(body: NoInfer<Body>): string {
-  // A page, or what runs, may say U+0000: it is refused over there, and with it all that stands beside it.
+  // Text of a page or of a script may contain U+0000. The service would refuse the whole body because of it.
   const text = JSON.stringify(body);
   if (!text.includes('\\u0000')) return text;
   return text.replace(/(?<!\\)((?:\\\\)*)\\u0000/g, '$1\\ufffd');
@@ -25,17 +25,17 @@ export function textOfBody<Body = never>(body: NoInfer<Body>): string {
 export interface Call {
   method: 'GET' | 'POST';
   path: string;
-  /** The exact text that goes out: signatures are over it. */
+  /** The exact text that is sent, because signatures are computed over it. */
   text?: string;
   headers?: Record<string, string>;
-  /** Another key than the worker's own, to try it. */
+  /** A key to try instead of the worker's own. */
   apiKey?: string;
   timeoutMs?: number;
-  /** Ends the wait for the answer, beside the worker's own end. */
+  /** Aborts the request, in addition to the worker's own stop signal. */
   until?: AbortSignal;
 }
 
-/** delivered; refused: this will never be taken; later: again, because the next attempt may well be taken. */
+/** delivered; refused: the service will never accept it; later: the next attempt may succeed. */
 export type Verdict = 'delivered' | 'refused' | 'later';
 
 export function verdictOf(status: number): Verdict {
@@ -44,7 +44,7 @@ export function verdictOf(status: number): Verdict {
   return status >= 400 && status < 500 && !passing.includes(status) ? 'refused' : 'later';
 }
 
-/** The service over HTTP. An answer of any status is an answer; no answer throws. */
+/** HTTP client of the service. A call returns an answer of any status, and throws if there is no answer. */
 export class Service {
   constructor(
     readonly baseUrl: string,
@@ -53,7 +53,7 @@ export class Service {
     private readonly headers: Record<string, string> = {},
   ) {}
 
-  /** The same service; each call has these headers too. */
+  /** Returns a client of the same service that adds these headers to each call. */
   with(headers: Record<string, string>): Service {
     return new Service(this.baseUrl, this.keyNow, this.ended, { ...this.headers, ...headers });
   }
@@ -83,7 +83,7 @@ export class Service {
     });
   }
 
-  /** Asks until there is an answer that another attempt wouldn't change. Throws when the worker ends. */
+  /** Repeats the call until it is delivered or refused. Throws when the worker ends. */
   async insist<Body>(call: () => Call): Promise<Answer<Body>> {
     for (let attempt = 1; ; attempt += 1) {
       this.ended.throwIfAborted();
@@ -94,7 +94,7 @@ export class Service {
   }
 }
 
-/** A proxy may replace Date, which is by the clock of its own host. */
+/** Prefers x-service-time, because a proxy may replace Date with the time of its own host. */
 function timeOf(headers: Headers): number | null {
   const ms = Number(headers.get('x-service-time') ?? NaN) || Date.parse(headers.get('date') ?? '');
   return Number.isFinite(ms) ? ms : null;
@@ -102,7 +102,7 @@ function timeOf(headers: Headers): number | null {
 
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // fetch hides the reason in its cause.
+  // The message of a fetch error is general; the reason is in its cause.
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 

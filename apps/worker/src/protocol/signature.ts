@@ -8,7 +8,7 @@ export function sign(secret: string, text: string | Buffer, now: number): string
   return `t=${t},v1=${digest(secret, t, text)}`;
 }
 
-/** When a header was signed, in milliseconds since 1970 by the signer's clock. */
+/** Returns when a header was signed, in milliseconds since 1970 by the signer's clock. */
 export function signedAtMs(header: string): number | null {
   const seconds = /(?:^|,)\s*t=(\d{1,12})\s*(?:,|$)/.exec(header)?.[1];
   return seconds === undefined ? null : Number(seconds) * 1000;
@@ -21,11 +21,11 @@ export function verify(secret: string, header: string | undefined, text: string 
   if (stamps.length !== 1 || !/^\d{1,12}$/.test(t)) return false;
   if (Math.abs(now / 1000 - Number(t)) > toleranceSeconds) return false;
   const expected = Buffer.from(digest(secret, Number(t), text));
-  // Every v1 is compared, so that the time tells nothing of which one was right.
+  // Every v1 is compared, so that the duration does not reveal which one matched.
   return parts
     .filter((part) => part.startsWith('v1='))
     .map((part) => Buffer.from(part.slice(3)))
-    .map((given) => given.length === expected.length && timingSafeEqual(given, expected))
+    .map((actual) => actual.length === expected.length && timingSafeEqual(actual, expected))
     .includes(true);
 }
 

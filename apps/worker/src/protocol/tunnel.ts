@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net';
 import type { Settings } from '../settings';
 
 /**
- * What the service is told to push to. Null: it can't reach us, and we fetch. A listener on loopback is within its reach
- * only where it is on our host, which its own address tells.
+ * Returns the URL to which the service can push commands; null if it cannot reach this worker, which then only polls.
+ * The service can reach a loopback listener only on the same host, which it is if its own URL is a loopback URL.
  */
 export function tunnelOf(
   { tunnel, baseUrl }: Pick<Settings, 'tunnel' | 'baseUrl'>,

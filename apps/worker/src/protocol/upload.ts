@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { UploadBody, UploadTicket } from '@muster/contracts';
 import { isObject, textOf } from './command';
-import { whyOf } from './callbacks';
+import { reasonOf } from './callbacks';
 import { textOfBody, verdictOf, type Service, type Verdict } from './service';
 import { within } from '../host/waiting';
 
@@ -30,25 +30,25 @@ const types: Record<string, string> = {
   '.mkv': 'video/x-matroska',
 };
 
-/** One attempt: asks where to, and sends the file there. */
+/** Makes one attempt: requests an upload URL and sends the file to it. */
 export async function sendUpload(
   service: Service,
   { path, filename, jobId, agentId }: Upload,
   signal: AbortSignal,
-): Promise<{ verdict: Verdict; key?: string; why: string; retryAfterMs: number }> {
+): Promise<{ verdict: Verdict; key?: string; reason: string; retryAfterMs: number }> {
   const size = sizeOf(path);
-  if (size === null) return { verdict: 'refused', why: 'the file no longer exists', retryAfterMs: 0 };
+  if (size === null) return { verdict: 'refused', reason: 'the file no longer exists', retryAfterMs: 0 };
   const contentType = types[extname(filename).toLowerCase()] ?? 'application/octet-stream';
   const text = textOfBody<UploadBody>({ jobId, filename, contentType, size });
-  const asked = await service.call<UploadTicket>({ method: 'POST', path: `/api/agents/${agentId}/uploads`, text });
-  const { key, uploadUrl, method, headers } = asked.body;
-  const verdict = verdictOf(asked.status);
+  const ticket = await service.call<UploadTicket>({ method: 'POST', path: `/api/agents/${agentId}/uploads`, text });
+  const { key, uploadUrl, method, headers } = ticket.body;
+  const verdict = verdictOf(ticket.status);
   if (verdict !== 'delivered' || !textOf(uploadUrl)) {
-    const why = verdict === 'delivered' ? 'the response has no uploadUrl' : whyOf(asked);
-    return { verdict: verdict === 'delivered' ? 'later' : verdict, why, retryAfterMs: asked.retryAfterMs };
+    const reason = verdict === 'delivered' ? 'the response has no uploadUrl' : reasonOf(ticket);
+    return { verdict: verdict === 'delivered' ? 'later' : verdict, reason, retryAfterMs: ticket.retryAfterMs };
   }
 
-  // Our key is for the service alone: the store gets only the headers that were asked for.
+  // The API key is for the service only: the store gets just the headers that the service returned.
   const response = await within(sendMs, [signal], async (signal) => {
     const answer = await fetch(new URL(textOf(uploadUrl), service.baseUrl), {
       method: textOf(method) || 'PUT',
@@ -65,10 +65,10 @@ export async function sendUpload(
     return answer;
   });
   return {
-    // An address that is refused may have expired: the next attempt asks for another.
+    // A URL that the store refuses may have expired; the next attempt requests a new one.
     verdict: response.ok ? 'delivered' : 'later',
     key: textOf(key),
-    why: `the object storage returned status ${response.status}`,
+    reason: `the object storage returned status ${response.status}`,
     retryAfterMs: 0,
   };
 }

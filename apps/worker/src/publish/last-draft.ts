@@ -7,17 +7,17 @@ interface Memory {
   drafts: { service: string; pack: string; runtimeBundleId: string; digest: string; publishedAt: string }[];
 }
 
-type Place = { folder: string; service: string; pack: string };
+type DraftLocation = { folder: string; service: string; pack: string };
 
-/** The draft that was published from this folder last: what the next one is meant to replace. */
-export function lastDraftOf({ folder, service, pack }: Place): string | null {
+/** Returns the draft that was last published from this folder, which the next draft should replace. */
+export function lastDraftOf({ folder, service, pack }: DraftLocation): string | null {
   const found = read(folder).drafts.find((draft) => draft.service === service && draft.pack === pack);
   return found?.runtimeBundleId ?? null;
 }
 
-/** Answers whether it could be kept: a folder may be read-only. */
-export function keepDraft(
-  { folder, service, pack }: Place,
+/** Stores the draft in the folder. Returns false if the folder is read-only. */
+export function storeDraft(
+  { folder, service, pack }: DraftLocation,
   { runtimeBundleId, digest }: { runtimeBundleId: string; digest: string },
 ): boolean {
   const others = read(folder).drafts.filter((draft) => draft.service !== service || draft.pack !== pack);

@@ -12,7 +12,7 @@ export interface MadeBundle {
   files: { path: string; size: number; sha256: string }[];
 }
 
-/** A folder as a bundle, of which nothing would be refused later on. */
+/** Makes a bundle from a folder. Throws if the service would refuse the bundle. */
 export function makeBundle(folder: string): MadeBundle {
   const files = readFolder(folder);
   const zip = writeZip(files);

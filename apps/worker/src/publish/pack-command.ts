@@ -1,28 +1,28 @@
 import { parseArgs } from 'node:util';
 import { messageOf, Service } from '../protocol/service';
 import { readPublishSettings } from '../settings';
-import { keepDraft, lastDraftOf } from './last-draft';
+import { storeDraft, lastDraftOf } from './last-draft';
 import { makeBundle } from './make-bundle';
 import { HeadMoved, publishBundle, type Published, Refused, Unreached } from './publish-bundle';
 import { Unpublishable } from './read-folder';
 
 export const packHelp = `muster-worker pack publish <folder> --pack <id>
 
-Bundles a folder and publishes it as the draft of a workflow pack. Skips __pycache__ and .git, and rejects links. The
-same files always give the same bundle. Does not replace a draft that another person has published in between.
+Makes a bundle of a folder and publishes it as the draft of a workflow pack. __pycache__ and .git are left out; links
+are refused. The same files make the same bundle. A draft that another user has published since then is not replaced.
 
   --pack <id>         the pack
-  --base <id>|none    the draft that this one replaces; default: the draft that was last published from this folder
-                      (stored in ${'`.muster-pack.json`'}), or none
-  --force             replace any draft
-  --service <url>     the service; default: SERVICE_BASE_URL, or the service of the worker on this machine
-  --key-file <path>   the file with the key; default: SERVICE_API_KEY, or the key of that worker
-  --worker-dir <path> the folder of that worker; default: MUSTER_WORKER_DIR, or ~/.muster-worker
-  --dry-run           show what would be published
+  --base <id>|none    the draft to replace; default: the draft that was last published from this folder, which is
+                      stored in its ${'`.muster-pack.json`'}, or none
+  --force             replace any current draft
+  --service <url>     the service; default: SERVICE_BASE_URL, or the service of the worker that runs on this machine
+  --key-file <path>   the file with the key; default: SERVICE_API_KEY, or that worker's key
+  --worker-dir <path> that worker's folder; default: MUSTER_WORKER_DIR, or ~/.muster-worker
+  --dry-run           print what would be published
   --json              print the result as JSON
 
-Exit codes: 0 published, 1 rejected, 2 wrong usage, 3 there is another draft, 4 the service or its object storage did
-not answer.
+The exit code is 0 if the draft is published, 1 if it is refused, 2 if the arguments are wrong, 3 if the current draft
+is another one, and 4 if the service or its store does not answer.
 `;
 
 export interface Streams {
@@ -30,14 +30,14 @@ export interface Streams {
   err: (text: string) => void;
 }
 
-const codes: [new (...given: never[]) => Error, number][] = [
+const codes: [new (...args: never[]) => Error, number][] = [
   [Unpublishable, 1],
   [Refused, 1],
   [HeadMoved, 3],
   [Unreached, 4],
 ];
 
-/** `muster-worker pack …`: answers the exit code. */
+/** Runs `muster-worker pack …` and returns the exit code. */
 export async function packCommand(args: string[], { out, err }: Streams, stop: AbortSignal): Promise<number> {
   try {
     return await run(args, out, stop);
@@ -88,13 +88,13 @@ async function run(args: string[], out: (text: string) => void, stop: AbortSigna
     keyFile: values['key-file'],
     workerFolder: values['worker-dir'],
   });
-  const place = { folder, service: baseUrl, pack };
+  const location = { folder, service: baseUrl, pack };
   const base =
-    values.base === undefined ? lastDraftOf(place) : values.base === 'none' ? null : idOf('--base', values.base);
+    values.base === undefined ? lastDraftOf(location) : values.base === 'none' ? null : idOf('--base', values.base);
   const service = new Service(baseUrl, () => apiKey, stop);
   const published = await publishBundle({ service, pack, bundle, base, force: values.force, stop });
   say(`published as the draft ${published.runtimeBundleId} of the pack ${pack}`);
-  if (!keepDraft(place, published))
+  if (!storeDraft(location, published))
     say(`the folder cannot be written; next time use --base ${published.runtimeBundleId}`);
   answer(published);
   return 0;

@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-type Said = Record<string, any>;
+type JsonObject = Record<string, any>;
 
-/** The service's three steps of publishing, and a store that takes one object of what was signed. */
+/** A fake of the service's steps of publishing, and of a store that accepts one object for each signed URL. */
 export class PackService {
   readonly packId = randomUUID();
   url = '';
   head: string | null = null;
   readonly key = 'msk_author_0123456789abcdef';
   readonly faults: string[] = [];
-  readonly published: { zip: Buffer; files: Said[]; base: string | null }[] = [];
-  /** Answers in place of the next ones, by the step. */
+  readonly published: { zip: Buffer; files: JsonObject[]; base: string | null }[] = [];
+  /** Answers to the next request of a step, instead of the regular answer. */
   instead: { step: 'upload' | 'put' | 'finalize'; status: number; body?: object }[] = [];
   private readonly uploads = new Map<string, Buffer>();
   private readonly server: Server;
@@ -59,17 +59,17 @@ export class PackService {
     }
     if (headers['x-api-key'] !== this.key) return [401, { code: 'unauthenticated', detail: 'The key is not known.' }];
     if (!path.startsWith(`/api/workflow-packs/${this.packId}/publish-from-vm/`)) return [404, { code: 'not_found' }];
-    const body = JSON.parse(bytes.toString()) as Said;
+    const body = JSON.parse(bytes.toString()) as JsonObject;
     if (step === 'upload') {
       const uploadKey = randomUUID();
-      // Below the service's own address, as a store behind it has it.
+      // A path below the service's URL, as for a store behind the service.
       const sent = { 'content-type': body.contentType as string };
       return [201, { uploadUrl: `/store/${uploadKey}`, uploadKey, method: 'PUT', headers: sent }];
     }
     return this.finalize(body);
   }
 
-  private finalize({ uploadKey, baseRuntimeBundleId: base, files }: Said): [number, object] {
+  private finalize({ uploadKey, baseRuntimeBundleId: base, files }: JsonObject): [number, object] {
     const zip = this.uploads.get(uploadKey as string);
     if (!zip) return [409, { code: 'upload_missing' }];
     if (base !== this.head) {
@@ -77,7 +77,7 @@ export class PackService {
       return [409, { code: 'draft_head_conflict', detail: 'The draft has changed.', ...found }];
     }
     this.head = randomUUID();
-    this.published.push({ zip, files: files as Said[], base: base as string | null });
+    this.published.push({ zip, files: files as JsonObject[], base: base as string | null });
     return [201, { runtimeBundleId: this.head, digest: `sha256:${createHash('sha256').update(zip).digest('hex')}` }];
   }
 }

@@ -9,11 +9,11 @@ export interface Published {
   digest: string;
 }
 
-/** The service, or its store, said no. */
+/** The service or its store refused the request. */
 export class Refused extends Error {}
-/** There is no answer that could be made something of. */
+/** The service or its store gave no usable answer. */
 export class Unreached extends Error {}
-/** Another draft is the head than the one that this was to replace. */
+/** The current draft is not the draft that this one should replace. */
 export class HeadMoved extends Error {
   constructor(
     readonly current: string | null,
@@ -26,27 +26,27 @@ export class HeadMoved extends Error {
 
 const attempts = 4;
 const putMs = 15 * 60_000;
-/** The service looks through the whole of it. */
+/** The service checks the whole bundle in this time. */
 const finalizeMs = 5 * 60_000;
 
 interface Publishing {
   service: Service;
   pack: string;
   bundle: MadeBundle;
-  /** What it is to replace; null: nothing. */
+  /** Draft to replace; null for none. */
   base: string | null;
-  /** In place of whatever is there. */
+  /** Whether to replace any current draft. */
   force: boolean;
   stop: AbortSignal;
 }
 
-/** Straight to the store, and then the service takes it from there as the pack's draft. */
+/** Uploads the bundle to the store; then the service reads it there and makes it the pack's draft. */
 export async function publishBundle(publishing: Publishing): Promise<Published> {
   const { service, pack, bundle, stop } = publishing;
   const path = `/api/workflow-packs/${pack}/publish-from-vm`;
-  const asked = await ask(service, `${path}/upload`, { fileName: 'bundle.zip', contentType: 'application/zip' }, stop);
-  const uploadKey = textOf((asked as { uploadKey?: unknown }).uploadKey);
-  await put(asked, service.baseUrl, bundle.zip, stop);
+  const ticket = await ask(service, `${path}/upload`, { fileName: 'bundle.zip', contentType: 'application/zip' }, stop);
+  const uploadKey = textOf((ticket as { uploadKey?: unknown }).uploadKey);
+  await put(ticket, service.baseUrl, bundle.zip, stop);
   let { base } = publishing;
   for (;;) {
     const body = { uploadKey, baseRuntimeBundleId: base, files: bundle.files };
@@ -55,32 +55,32 @@ export async function publishBundle(publishing: Publishing): Promise<Published> 
       return { runtimeBundleId: textOf(draft.runtimeBundleId), digest: textOf(draft.digest) };
     } catch (error) {
       if (!(error instanceof HeadMoved) || !publishing.force || error.current === base) throw error;
-      // A refused upload may be finalized again, over what is there now.
+      // An upload can be finalized again after a conflict, to replace the current draft.
       base = error.current;
     }
   }
 }
 
-type Said = Record<string, unknown>;
+type JsonObject = Record<string, unknown>;
 
-/** Asks again where no answer came, or a passing one: each of the two may be asked for twice. */
-async function ask(service: Service, path: string, body: Said, stop: AbortSignal): Promise<Said> {
+/** Sends a request, and repeats it after no answer or a temporary error. Both requests may be repeated. */
+async function ask(service: Service, path: string, body: JsonObject, stop: AbortSignal): Promise<JsonObject> {
   const answer = await insist(stop, async () => {
     const got = await service.call({ method: 'POST', path, text: JSON.stringify(body), timeoutMs: finalizeMs });
     if (got.status >= 500 || got.status === 429)
       throw new Error(`the service returned status ${got.status}${detailOf(got)}`);
     return got;
   });
-  if (answer.status < 300) return answer.body as Said;
+  if (answer.status < 300) return answer.body as JsonObject;
   throw refusalOf(answer, body);
 }
 
-async function put(ticket: Said, baseUrl: string, zip: Buffer, stop: AbortSignal): Promise<void> {
+async function put(ticket: JsonObject, baseUrl: string, zip: Buffer, stop: AbortSignal): Promise<void> {
   const { uploadUrl, method, headers } = ticket;
   const url = new URL(textOf(uploadUrl), baseUrl);
   const status = await insist(stop, () =>
     within(putMs, [stop], async (signal) => {
-      // Our key is for the service alone: the store gets only the headers that were asked for.
+      // The API key is for the service only: the store gets just the headers that the service returned.
       const sent = isObject(headers) ? (headers as Record<string, string>) : { 'content-type': 'application/zip' };
       const answer = await fetch(url, {
         method: textOf(method) || 'PUT',
@@ -108,22 +108,26 @@ async function insist<T>(stop: AbortSignal, work: () => Promise<T>): Promise<T> 
   }
 }
 
-function refusalOf(answer: Answer, body: Said): Error {
-  const said = answer.body as Said;
-  if (said.code === 'draft_head_conflict') {
-    const since = [textOf(said.createdBy), textOf(said.createdAt)].filter(Boolean).join(', ');
-    return new HeadMoved(textOf(said.currentRuntimeBundleId) || null, body.baseRuntimeBundleId as string | null, since);
+function refusalOf(answer: Answer, body: JsonObject): Error {
+  const response = answer.body as JsonObject;
+  if (response.code === 'draft_head_conflict') {
+    const since = [textOf(response.createdBy), textOf(response.createdAt)].filter(Boolean).join(', ');
+    return new HeadMoved(
+      textOf(response.currentRuntimeBundleId) || null,
+      body.baseRuntimeBundleId as string | null,
+      since,
+    );
   }
-  const faults = Array.isArray(said.errors) ? said.errors.filter(isObject) : [];
+  const faults = Array.isArray(response.errors) ? response.errors.filter(isObject) : [];
   const lines = faults.map(({ path, field, reason, message }) => {
-    const [where, what] = [textOf(path) || textOf(field), textOf(reason) || textOf(message)];
-    return `\n  ${where ? `${where}: ` : ''}${what}`;
+    const [where, reasonText] = [textOf(path) || textOf(field), textOf(reason) || textOf(message)];
+    return `\n  ${where ? `${where}: ` : ''}${reasonText}`;
   });
-  const word = textOf(said.code) ? ` (${textOf(said.code)})` : '';
+  const word = textOf(response.code) ? ` (${textOf(response.code)})` : '';
   return new Refused(`the service returned status ${answer.status}${word}${detailOf(answer)}${lines.join('')}`);
 }
 
 function detailOf({ body }: Answer): string {
-  const detail = textOf((body as Said).detail);
+  const detail = textOf((body as JsonObject).detail);
   return detail ? `: ${detail}` : '';
 }

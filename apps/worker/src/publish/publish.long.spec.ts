@@ -36,7 +36,7 @@ describe('muster-worker pack publish', () => {
     }
   }
 
-  async function call(args: string[], env: Record<string, string> = given()) {
+  async function call(args: string[], env: Record<string, string> = credentials()) {
     const child = spawn(process.execPath, [program, ...args], {
       env: { PATH: process.env.PATH!, HOME: around, ...env },
     });
@@ -46,10 +46,10 @@ describe('muster-worker pack publish', () => {
     const [code] = await once(child, 'close');
     return { code: code as number, out, err };
   }
-  const given = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
+  const credentials = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
   const publish = (...more: string[]) => call(['pack', 'publish', folder, '--pack', service.packId, ...more]);
 
-  it('makes the same bundle of the same files, whenever and in whatever order they were written', async () => {
+  it('makes the same bundle from the same files, for any order and time in which they were written', async () => {
     await publish();
     const copy = join(around, 'copy');
     mkdirSync(join(copy, 'lib'), { recursive: true });
@@ -66,7 +66,7 @@ describe('muster-worker pack publish', () => {
     expect(await digest(copy)).not.toBe(await digest(folder));
   });
 
-  it('goes on from the draft that it published last, and explains a conflict with somebody else’s', async () => {
+  it('replaces the draft that it published last, and explains a conflict with another user’s draft', async () => {
     expect((await publish()).code).toBe(0);
     const first = service.head;
     expect((await publish()).code).toBe(0);
@@ -82,11 +82,11 @@ describe('muster-worker pack publish', () => {
     expect((await publish('--force')).code).toBe(0);
     expect(service.published.map(({ base }) => base).slice(2)).toEqual(['theirs', 'theirs again']);
     expect((await publish()).code).toBe(0);
-    // What it remembers is no part of the pack.
+    // The file with the last draft is not part of the pack.
     expect(new Set(service.published.map(({ zip }) => zip.toString('base64'))).size).toBe(1);
   });
 
-  it('lists what is wrong with a bundle by its paths, and asks again only where that may help', async () => {
+  it('lists the errors of a bundle by path, and repeats a request only if that may help', async () => {
     const errors = [
       { path: 'lib/helper.py', reason: 'digest_mismatch' },
       { path: 'main.py', reason: 'missing_in_zip' },
@@ -102,7 +102,7 @@ describe('muster-worker pack publish', () => {
       '(bundle_rejected): The bundle is refused.\n  lib/helper.py: digest_mismatch\n  main.py: missing_in_zip',
     );
     const refused = await call(['pack', 'publish', folder, '--pack', service.packId], {
-      ...given(),
+      ...credentials(),
       SERVICE_API_KEY: 'msk_wrong',
     });
     expect([refused.code, refused.err]).toEqual([
@@ -115,7 +115,7 @@ describe('muster-worker pack publish', () => {
     expect([away.code, away.err]).toEqual([4, expect.stringContaining('ECONNREFUSED')]);
   });
 
-  it('refuses links, folders that are none and empty ones, before anything is sent', async () => {
+  it('refuses links, missing folders and empty folders before anything is sent', async () => {
     symlinkSync('/etc/passwd', join(folder, 'lib', 'link'));
     expect(await publish()).toMatchObject({
       code: 1,
@@ -128,7 +128,7 @@ describe('muster-worker pack publish', () => {
     expect(service.published).toEqual([]);
   });
 
-  it('takes service and key from the worker of this machine, and a repaired key before its first one', async () => {
+  it('uses the service and the key of this machine’s worker, and prefers the key of a repair', async () => {
     const fake = await FakeService.start();
     fake.apiKeys.push(service.key);
     const worker = new WorkerHarness(fake);
@@ -139,7 +139,7 @@ describe('muster-worker pack publish', () => {
         err: expect.stringMatching(/the service is missing.*the key is missing/),
       });
       await worker.start();
-      // The worker's service is another; its key is none there.
+      // The worker uses another service, so its key is not valid here.
       expect(await call([...bare, '--service', service.url], {})).toMatchObject({
         code: 1,
         err: expect.stringContaining('401'),

@@ -33,7 +33,7 @@ describe('muster-worker pack publish', () => {
     }
   }
 
-  async function call(args: string[], env: Record<string, string> = given()) {
+  async function call(args: string[], env: Record<string, string> = credentials()) {
     const child = spawn(process.execPath, [program, ...args], {
       env: { PATH: process.env.PATH!, HOME: around, ...env },
     });
@@ -43,10 +43,10 @@ describe('muster-worker pack publish', () => {
     const [code] = await once(child, 'close');
     return { code: code as number, out, err };
   }
-  const given = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
+  const credentials = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
   const publish = (...more: string[]) => call(['pack', 'publish', folder, '--pack', service.packId, ...more]);
 
-  it('publishes what is in the folder, with its inventory, and what is about the folder stays out', async () => {
+  it('publishes the files of the folder with their inventory, without caches and metadata of the folder', async () => {
     write({ '__pycache__/x.pyc': 'x', 'lib/__pycache__/y.pyc': 'y', '.git/HEAD': 'z' });
     const { code, out } = await publish();
     expect([code, out]).toEqual([0, expect.stringContaining(`published as the draft ${service.head!}`)]);
@@ -68,7 +68,7 @@ describe('muster-worker pack publish', () => {
     return path;
   }
 
-  it('says how it is called, and what is wrong with a call', async () => {
+  it('prints its help, and exits with 2 after wrong arguments', async () => {
     const help = await call(['pack', '--help'], {});
     expect([help.code, help.out]).toEqual([
       0,

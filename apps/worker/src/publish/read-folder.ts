@@ -4,14 +4,14 @@ import type { FileToZip } from '@muster/contracts/zip';
 
 export const memoryFile = '.muster-pack.json';
 
-/** What is made anew wherever it is needed, and what is about the folder itself. */
+/** Names that are left out: generated files, and metadata of the folder itself. */
 const leftOut = new Set(['__pycache__', '.git', '.DS_Store', memoryFile]);
 export const limits = { bytes: 512 * 1024 * 1024, entries: 10_000, ratio: 100 };
 
-/** What cannot be published as it is. */
+/** The folder cannot be published without a change. */
 export class Unpublishable extends Error {}
 
-/** Every file below a folder, by its path from there. */
+/** Returns every file in a folder, with its path relative to the folder. */
 export function readFolder(folder: string): FileToZip[] {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (!found?.isDirectory()) throw new Unpublishable(`${folder} is not a folder`);

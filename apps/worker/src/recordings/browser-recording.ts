@@ -10,25 +10,25 @@ import { RecordedSteps } from './recorded-steps';
 
 export interface BrowserRecordingOptions {
   browser: Omit<ChromiumOptions, 'flags'>;
-  /** Where the film and the events are written. */
+  /** Files for the video and the events. */
   files: { film: string | null; events: string };
   title: string;
   startUrl: string | null;
 }
 
 interface Tab {
-  /** Its main frame's id as well. */
+  /** Also the id of the main frame. */
   targetId: string;
   url: string;
-  /** The page itself has asked to be led elsewhere. */
+  /** Whether the page itself has requested a navigation. */
   byPage: boolean;
   isReady: Promise<unknown>;
 }
 
-/** As long as the page script waits for a scroll to be over, and a little. */
+/** Time after which the page script has reported the end of a scroll, which it waits 150 ms for. */
 const settleMs = 250;
 
-/** A browser in which somebody works, and what they do there as steps. */
+/** A browser in which a person works, and the person's actions as steps. */
 export class BrowserRecording {
   private readonly steps = new RecordedSteps();
   private readonly binding = `watch${randomBytes(8).toString('hex')}`;
@@ -40,14 +40,14 @@ export class BrowserRecording {
     private readonly browser: Chromium,
     private readonly options: BrowserRecordingOptions,
   ) {
-    const { files, browser: of } = options;
-    this.film = files.film === null ? null : Film.ofPictures(files.film, of.env);
-    browser.listen((method, params, sessionId) => this.heard(method, params, sessionId));
+    const { files, browser: browserOptions } = options;
+    this.film = files.film === null ? null : Film.ofPictures(files.film, browserOptions.env);
+    browser.listen((method, params, sessionId) => this.handle(method, params, sessionId));
   }
 
   static async start(options: BrowserRecordingOptions): Promise<BrowserRecording> {
     const { width, height } = Film.size;
-    // Whoever works in a browser that nobody sees reaches it by the port.
+    // A person reaches a headless browser through the port.
     const flags = ['--remote-debugging-port=0', `--window-size=${width},${height}`];
     const recording = new BrowserRecording(await Chromium.launch({ ...options.browser, flags }), options);
     try {
@@ -60,7 +60,7 @@ export class BrowserRecording {
     }
   }
 
-  /** Where programs of this machine reach the browser. */
+  /** URL at which programs on this machine reach the browser; null if there is none. */
   get debuggingUrl(): string | null {
     try {
       const [port, path] = readFileSync(join(this.options.browser.folder, 'profile/DevToolsActivePort'), 'utf8').split(
@@ -87,7 +87,7 @@ export class BrowserRecording {
   }
 
   private async begin(): Promise<void> {
-    await this.film?.begun();
+    await this.film?.started();
     await this.browser.call('Target.setAutoAttach', {
       autoAttach: true,
       waitForDebuggerOnStart: true,
@@ -112,12 +112,12 @@ export class BrowserRecording {
     return [this.main, this.tabs.get(this.main)!] as const;
   }
 
-  private heard(method: string, params: Params, sessionId: string | undefined): void {
+  private handle(method: string, params: Params, sessionId: string | undefined): void {
     if (method === 'Target.attachedToTarget') return this.attached(params);
     if (method === 'Target.detachedFromTarget') return void this.tabs.delete(String(params.sessionId));
     const tab = sessionId === undefined ? undefined : this.tabs.get(sessionId);
     if (!tab) return;
-    // A tab is told by its address, but for the first one.
+    // A recording identifies a tab by its URL, except for the first tab.
     const target = sessionId === this.main ? 'main' : tab.url;
     switch (method) {
       case 'Runtime.bindingCalled':
@@ -144,7 +144,7 @@ export class BrowserRecording {
   }
 
   private navigated(tab: Tab, target: string, url: string): void {
-    // What a page opened is led there by the step that opened it.
+    // The first navigation of a tab that a page opened belongs to the step that opened the tab.
     const isOpened = target !== 'main' && !/^https?:/.test(tab.url);
     tab.url = url;
     if (/^https?:|^file:/.test(url) && !isOpened) this.steps.navigated(target, url, tab.byPage);
@@ -159,7 +159,7 @@ export class BrowserRecording {
     this.tabs.set(session, { targetId, url, byPage: false, isReady });
   }
 
-  /** Before the page runs: it waits for that. */
+  /** Prepares the recording of a tab. Its page runs only after that. */
   private async watch(sessionId: string): Promise<void> {
     const call = (method: string, params: Params = {}) => this.browser.call(method, params, sessionId);
     const worldName = 'recording';

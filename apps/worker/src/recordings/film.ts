@@ -8,7 +8,7 @@ const framesPerSecond = 5;
 const size = { width: 1280, height: 800 };
 const largestBacklogBytes = 8 * 1024 * 1024;
 
-/** A film that ffmpeg makes: of a screen, or of single pictures. */
+/** A video that ffmpeg records, of a screen or of single images. */
 export class Film {
   private readonly child: ChildProcess;
   private picture: Buffer | null = null;
@@ -24,7 +24,7 @@ export class Film {
     this.child = spawn('ffmpeg', args, { env, stdio: [isFed ? 'pipe' : 'ignore', 'ignore', 'ignore'] });
     this.child.once('error', () => undefined);
     this.child.stdin?.on('error', () => undefined);
-    // A page that stands still sends nothing, and its time passes all the same.
+    // A page without changes sends no images, so the last image is repeated.
     if (isFed) this.timer = setInterval(() => this.feed(), 1000 / framesPerSecond);
   }
 
@@ -32,7 +32,7 @@ export class Film {
     return new Film(file, ['-f', 'x11grab', '-framerate', '10', '-i', env['DISPLAY']!], env, false);
   }
 
-  /** Of the pictures that it is shown, whatever their sizes. */
+  /** Records the images that are passed to show(), of any size. */
   static ofPictures(file: string, env: Record<string, string>): Film {
     const { width, height } = size;
     const fit = `scale=${width}:${height}:force_original_aspect_ratio=decrease,pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2`;
@@ -42,7 +42,7 @@ export class Film {
 
   static readonly size = size;
 
-  async begun(): Promise<void> {
+  async started(): Promise<void> {
     await once(this.child, 'spawn');
   }
 
@@ -50,7 +50,7 @@ export class Film {
     this.picture = picture;
   }
 
-  /** The file, or null where nothing came of it. */
+  /** Ends the video. Returns its file, or null if the file is missing or empty. */
   async end(): Promise<string | null> {
     clearInterval(this.timer);
     const { child } = this;

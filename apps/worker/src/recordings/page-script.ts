@@ -1,7 +1,7 @@
 /**
- * What watches a page while somebody works in it, in a world of its own that the page does not see. It tells by the
- * binding what was clicked, typed and pressed, each with several ways to find the element again; those that would find
- * another one now are left out.
+ * Returns a script that watches a page while a person works in it. It runs in an isolated world that the page does not
+ * see. Through the binding it reports clicks, input and keys, each with several selectors of the element. Selectors
+ * that currently match another element are left out.
  */
 export function pageScript(binding: string): string {
   return `(() => {
@@ -28,7 +28,7 @@ const pageSource = String.raw`
     report(JSON.stringify({ kind, ...(frame.length ? { frame } : {}), ...more }));
   };
 
-  // Ways to find an element again.
+  // Selectors of an element.
 
   const only = (root, selector, element) => {
     try {
@@ -62,7 +62,7 @@ const pageSource = String.raw`
     }
     return path;
   };
-  /** From host to host down to the element. */
+  /** Selectors of the shadow hosts from the outermost one, and of the element. */
   const through = (element, last) => {
     const parts = [last];
     for (let root = element.getRootNode(); root instanceof ShadowRoot; root = root.host.getRootNode()) {
@@ -144,14 +144,14 @@ const pageSource = String.raw`
     return all.filter(Boolean);
   };
 
-  // What somebody does.
+  // Actions of the person.
 
   const target = (event) => event.composedPath().find((each) => each instanceof Element);
   const typed = ['text', 'url', 'tel', 'search', 'password', 'number', 'email'];
   const isTyped = (element) => element.isContentEditable || tagOf(element) === 'textarea' ||
     (tagOf(element) === 'input' && typed.includes(element.type));
   const passwords = new WeakSet();
-  /** Once a password, it stays one, although a button may show it. */
+  /** A password field stays one even if a button shows its text. */
   const isPassword = (element) => {
     if (element.type === 'password' || /(current|new)-password/.test(element.getAttribute('autocomplete') || '')) {
       passwords.add(element);
@@ -180,10 +180,10 @@ const pageSource = String.raw`
   on('mousedown', (event) => {
     pressed = true;
     const { clientWidth, clientHeight } = target(event) || {};
-    // On the bar beside what it scrolls.
+    // The press was on a scroll bar.
     if (clientWidth && (event.offsetX > clientWidth || event.offsetY > clientHeight)) moved = Date.now();
   });
-  // A key, or a label, clicks as well, and does so again when the step before is played.
+  // A key or a label causes a click too, and playing its step causes that click again.
   on('click', (event) => { if (pressed && event.detail > 0) clicked('click', event); pressed = false; });
   on('auxclick', (event) => clicked('click', event));
   on('dblclick', (event) => clicked('doubleClick', event));
@@ -220,7 +220,7 @@ const pageSource = String.raw`
       const leads = ['Tab', 'Escape', ...(isLong ? [] : ['Enter']), ...(isLong || isPassword(element) ? [] : ['ArrowUp', 'ArrowDown'])];
       if (!leads.includes(key) && !(isLong && key === 'Enter' && held.length) && !/^F\d+$/.test(key)) return;
     }
-    // What is chosen in a list is told by its change.
+    // A choice in a list is reported by its change event.
     if (element && tagOf(element) === 'select' && !['Tab', 'Escape'].includes(key)) return;
     say('key', { key, held });
   });
@@ -228,7 +228,7 @@ const pageSource = String.raw`
   const scrolling = new Map();
   for (const name of ['wheel', 'touchmove']) on(name, () => { moved = Date.now(); });
   on('scroll', ({ target: where }) => {
-    // Pages scroll by themselves too, and so does what is played.
+    // Pages also scroll automatically, and do so again when the steps are played.
     if (Date.now() - moved > 1000) return;
     clearTimeout(scrolling.get(where));
     scrolling.set(where, setTimeout(() => {

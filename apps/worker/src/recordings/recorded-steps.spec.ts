@@ -4,38 +4,38 @@ describe('Recorded steps', () => {
   const field = (css: string) => ({ selectors: [[css]] });
   let steps: RecordedSteps;
   const say = (event: object, target = 'main') => steps.happened(JSON.stringify(event), target);
-  const kept = () => steps.recording('Title').steps;
+  const recorded = () => steps.recording('Title').steps;
 
   beforeEach(() => {
     steps = new RecordedSteps();
   });
 
-  it('are one for what was typed, however it was typed, and for where a scroll ended', () => {
+  it('combine successive changes of a field, and successive scrolls, into one step', () => {
     for (const value of ['C', 'C-', 'C-7']) say({ kind: 'change', ...field('#claim'), value });
     for (const y of [10, 90]) say({ kind: 'scroll', x: 0, y });
     say({ kind: 'change', ...field('#claim'), value: 'C-8' });
-    expect(kept()).toEqual([
+    expect(recorded()).toEqual([
       { type: 'change', target: 'main', selectors: [['#claim']], value: 'C-7' },
       { type: 'scroll', target: 'main', x: 0, y: 90 },
       { type: 'change', target: 'main', selectors: [['#claim']], value: 'C-8' },
     ]);
   });
 
-  it('are a double click for the two clicks that it was first', () => {
+  it('replace the two clicks of a double click by one step', () => {
     const at = { ...field('#row'), offsetX: 1, offsetY: 2 };
     for (const kind of ['click', 'click', 'click', 'doubleClick']) say({ kind, ...at });
-    expect(kept().map(({ type }) => type)).toEqual(['click', 'doubleClick']);
+    expect(recorded().map(({ type }) => type)).toEqual(['click', 'doubleClick']);
   });
 
-  it('are a double click too where the page scrolled in between', () => {
+  it('replace the two clicks of a double click even if the page scrolled in between', () => {
     const at = { ...field('#row'), offsetX: 1, offsetY: 2 };
     say({ kind: 'click', ...at });
     say({ kind: 'scroll', x: 0, y: 40 });
     for (const kind of ['click', 'doubleClick']) say({ kind, ...at });
-    expect(kept().map(({ type }) => type)).toEqual(['scroll', 'doubleClick']);
+    expect(recorded().map(({ type }) => type)).toEqual(['scroll', 'doubleClick']);
   });
 
-  it('never hold a password, nor an address or a text that it came to stand in', () => {
+  it('never contain a password, not even in a URL or in another text', () => {
     const secretly = { metadata: { secret: true } };
     const secret = 'p&ss wörd/1';
     say({ kind: 'change', ...field('#secret'), secret: 'p&' });
@@ -49,7 +49,7 @@ describe('Recorded steps', () => {
     say({ kind: 'change', ...field('#shown'), value: `it is ${secret}` });
     say({ kind: 'change', ...field('#again'), secret: 'other-secret' });
     say({ kind: 'change', ...field('#secret'), secret });
-    expect(kept()).toEqual([
+    expect(recorded()).toEqual([
       { type: 'change', target: 'main', ...field('#secret'), value: '{{PASSWORD}}', ...secretly },
       {
         type: 'keyDown',
@@ -64,10 +64,10 @@ describe('Recorded steps', () => {
       { type: 'change', target: 'main', ...field('#again'), value: '{{PASSWORD_2}}', ...secretly },
       { type: 'change', target: 'main', ...field('#secret'), value: '{{PASSWORD}}', ...secretly },
     ]);
-    expect(JSON.stringify(kept())).not.toContain('other-secret');
+    expect(JSON.stringify(recorded())).not.toContain('other-secret');
   });
 
-  it('are led elsewhere by the last one of their tab, and opened anew by whoever typed an address', () => {
+  it('attach a navigation of the page to the last step of its tab, and record a typed URL as a step', () => {
     steps.navigated('main', 'https://a.example/', false);
     steps.navigated('main', 'https://a.example/welcome', true);
     say({ kind: 'click', ...field('#help') });
@@ -75,15 +75,15 @@ describe('Recorded steps', () => {
     steps.navigated('main', 'https://a.example/2', true);
     steps.navigated('main', 'https://a.example/3', true);
     const to = (url: string) => [{ type: 'navigation', url, title: '' }];
-    expect(kept()).toEqual([
+    expect(recorded()).toEqual([
       { type: 'navigate', target: 'main', url: 'https://a.example/', assertedEvents: to('https://a.example/') },
       expect.objectContaining({ type: 'click', assertedEvents: to('https://a.example/2') }),
     ]);
   });
 
-  it('hold what keys were held', () => {
+  it('contain the modifier keys that were held', () => {
     say({ kind: 'key', key: 'b', held: ['Control', 'Alt'] });
-    expect(kept().map(({ type, key }) => `${String(type)} ${String(key)}`)).toEqual([
+    expect(recorded().map(({ type, key }) => `${String(type)} ${String(key)}`)).toEqual([
       'keyDown Control',
       'keyDown Alt',
       'keyDown b',
@@ -93,7 +93,7 @@ describe('Recorded steps', () => {
     ]);
   });
 
-  it('are none for what a page makes up, and end at as many as a workflow takes', () => {
+  it('ignore invalid events, and end at the maximum number of steps of a workflow', () => {
     for (const text of [
       '',
       '[]',

@@ -2,20 +2,20 @@ import { isObject, textOf } from '../protocol/command';
 
 export type Step = Record<string, unknown>;
 
-/** A workflow takes no more. */
+/** Maximum number of steps of a workflow. */
 const maxSteps = 2000;
 const shortestSecret = 4;
 
 /**
- * What was done, as the steps of a recording of Chrome's DevTools Recorder. What was typed as a password is none of
- * them: it is a variable, wherever it shows.
+ * A person's actions, as the steps of a recording of Chrome's DevTools Recorder. A typed password is not part of the
+ * steps: a variable replaces it wherever it appears.
  */
 export class RecordedSteps {
   private readonly steps: Step[] = [];
   private readonly secrets = new Map<string, { name: string; value: string }>();
   private left = 0;
 
-  /** How many were left out, as there were too many. */
+  /** Number of steps that were left out because there were too many. */
   get leftOut(): number {
     return this.left;
   }
@@ -29,7 +29,7 @@ export class RecordedSteps {
     this.push({ type: 'setViewport', width, height, deviceScaleFactor, ...plain });
   }
 
-  /** What the page script said of a tab. What is not of its form is passed over. */
+  /** Adds an event that the page script reported in a tab. Invalid events are ignored. */
   happened(text: string, target: string): void {
     const event = parse(text);
     const { kind, frame, selectors, value, secret, key, held, x, y, offsetX, offsetY, button } = event;
@@ -46,12 +46,14 @@ export class RecordedSteps {
     const pointed = { ...element, offsetX: int(offsetX), offsetY: int(offsetY), ...(button ? { button } : {}) };
     if (kind === 'click') this.push({ type: 'click', ...pointed });
     if (kind === 'doubleClick') {
-      this.takeBackClicks(element);
+      this.removeClicks(element);
       this.push({ type: 'doubleClick', ...pointed });
     }
   }
 
-  /** The page itself went elsewhere (`byPage`), which its last step has led to; or somebody opened an address. */
+  /**
+   * Adds a navigation: to the step that caused it if the page itself navigated (`byPage`), else as a step of its own.
+   */
   navigated(target: string, url: string, byPage: boolean): void {
     const asserted = [{ type: 'navigation', url, title: '' }];
     if (!byPage) return this.push({ type: 'navigate', target, url, assertedEvents: asserted });
@@ -63,7 +65,7 @@ export class RecordedSteps {
     cause.assertedEvents = asserted;
   }
 
-  /** Without the passwords, wherever they came to stand: in an address, in a title, in another field. */
+  /** Returns the recording without the passwords, wherever they appear: in a URL, in a title, in another field. */
   recording(title: string): { title: string; steps: Step[] } {
     const byLength = [...this.secrets.values()].sort((one, other) => other.value.length - one.value.length);
     const forms = byLength.flatMap(({ name, value }) =>
@@ -79,8 +81,8 @@ export class RecordedSteps {
     for (const each of [...held].reverse()) this.push({ type: 'keyUp', ...where, key: each });
   }
 
-  /** A double click was two clicks first; a slow page may have scrolled between them. */
-  private takeBackClicks(element: Step): void {
+  /** Removes the two clicks of a double click. A slow page may have scrolled between them. */
+  private removeClicks(element: Step): void {
     for (let at = this.steps.length - 1, left = 2; at >= 0 && left > 0; at -= 1) {
       const step = this.steps[at]!;
       if (isOf(step, 'click', element)) {
@@ -90,7 +92,7 @@ export class RecordedSteps {
     }
   }
 
-  /** The same element again: only where it ended up counts. */
+  /** Adds a step, which replaces a previous step of the same kind and element, because only the final state counts. */
   private replaceOrPush(step: Step): void {
     if (isOf(this.steps.at(-1), String(step.type), step)) this.steps.pop();
     this.push(step);
@@ -103,8 +105,8 @@ export class RecordedSteps {
 
   private variableFor({ selectors }: Step, value: string): string {
     const field = JSON.stringify(selectors);
-    const known = this.secrets.get(field);
-    const name = known?.name ?? (this.secrets.size ? `PASSWORD_${this.secrets.size + 1}` : 'PASSWORD');
+    const existing = this.secrets.get(field);
+    const name = existing?.name ?? (this.secrets.size ? `PASSWORD_${this.secrets.size + 1}` : 'PASSWORD');
     this.secrets.set(field, { name, value });
     return `{{${name}}}`;
   }

@@ -1,4 +1,4 @@
-// Long: records a real browser.
+// Long: it records a real browser.
 // Short: apps/worker/src/recordings/recorded-steps.spec.ts
 import { BrowserDriver, processesOf, waitFor } from '@muster/testing';
 import { execFileSync } from 'node:child_process';
@@ -37,7 +37,7 @@ const pages: Record<string, string> = {
   '/frame': '<input name="framed">',
 };
 
-describe(`A browser that is recorded${chromium ? '' : ' (skipped: no browser here)'}`, () => {
+describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, () => {
   let service: FakeService;
   let worker: WorkerHarness;
   let portal: Server;
@@ -72,7 +72,7 @@ describe(`A browser that is recorded${chromium ? '' : ' (skipped: no browser her
   const eventsOf = ({ output }: Json) => JSON.parse(service.uploads.get(output.events)!.toString());
   const browsers = () => processesOf('PATH=', worker.folder);
 
-  itRecords('leaves what was done in it as steps, and a film of it', async () => {
+  itRecords('leaves the person’s actions as steps, and a video', async () => {
     await worker.start({ DISPLAY: '' });
     const started = await answer('start_recording', { recordingId: 'r-1', name: 'Sign in', startUrl: `${url}/` });
     expect(started).toMatchObject({
@@ -105,7 +105,7 @@ describe(`A browser that is recorded${chromium ? '' : ' (skipped: no browser her
     const brief = ({ type, selectors = [], key, value, url: to }: Json) =>
       [type, key ?? to ?? selectors[0]?.join(' >> '), value].filter((each) => each !== undefined).join(' ');
     const done = steps.filter(({ type }: Json) => type !== 'scroll').map(brief);
-    // A scroll in between makes two changes of one text: the last one is all of it.
+    // A scroll in between splits the input of a text into two changes; the last change has the whole text.
     const isBegun = (line: string) => / (two word|two wor|two wo|two w|two |two|tw|t)$/.test(line);
     expect(done.filter((line: string) => !isBegun(line))).toEqual([
       'setViewport',
@@ -139,7 +139,7 @@ describe(`A browser that is recorded${chromium ? '' : ' (skipped: no browser her
     expect(await answer('stop_recording', { recordingId: 'r-1' })).toMatchObject({ status: 'failed' });
   });
 
-  itRecords('leaves its steps alone where there is no ffmpeg, and says so', async () => {
+  itRecords('leaves only its steps if there is no ffmpeg, and reports that', async () => {
     const bin = join(worker.folder, 'bin');
     mkdirSync(bin);
     symlinkSync(execFileSync('sh', ['-c', 'command -v python3'], { encoding: 'utf8' }).trim(), join(bin, 'python3'));
@@ -152,7 +152,7 @@ describe(`A browser that is recorded${chromium ? '' : ' (skipped: no browser her
     expect(output.key).toBe(output.events);
   });
 
-  itRecords('does not begin where its first page cannot be opened, and leaves nothing behind', async () => {
+  itRecords('does not start if its first page cannot be opened, and leaves nothing behind', async () => {
     await worker.start({ DISPLAY: '' });
     const failed = await answer('start_recording', { recordingId: 'r-1', startUrl: 'http://127.0.0.1:1/' });
     expect(failed).toMatchObject({
@@ -163,7 +163,7 @@ describe(`A browser that is recorded${chromium ? '' : ' (skipped: no browser her
     expect(readdirSync(join(worker.folder, 'recordings'))).toEqual([]);
   });
 
-  itRecords('ends with a worker that is killed, and the next one clears up after it', async () => {
+  itRecords('ends with a worker that is killed, and the next worker removes its files', async () => {
     await worker.start({ DISPLAY: '' });
     await answer('start_recording', { recordingId: 'r-1' });
     expect(browsers().length).toBeGreaterThan(0);
@@ -175,7 +175,7 @@ describe(`A browser that is recorded${chromium ? '' : ' (skipped: no browser her
     expect(await answer('stop_recording', { recordingId: 'r-1' })).toMatchObject({ status: 'failed' });
   });
 
-  it('is not to be had without a browser, nor the screen without a display', async () => {
+  it('cannot be started without a browser, and the screen cannot be recorded without a display', async () => {
     await worker.start({ DISPLAY: '', CHROMIUM: '/nowhere/chromium' });
     for (const [payload, code] of [
       [{}, 'browser_unavailable'],
@@ -186,8 +186,8 @@ describe(`A browser that is recorded${chromium ? '' : ' (skipped: no browser her
     }
   });
 
-  const allSent = () => service.heard.map(({ text }) => text).join('\n');
-  /** A short name that leads to this worker's folder, and nowhere any more. */
+  const allSent = () => service.requests.map(({ text }) => text).join('\n');
+  /** Whether the path is a link to a folder of this worker that no longer exists. */
   const isDead = (path: string): boolean =>
     lstatSync(path).isSymbolicLink() && readlinkSync(path).startsWith(worker.folder) && !existsSync(path);
 });

@@ -13,22 +13,22 @@ import { Film } from './film';
 export interface RecorderOptions {
   folder: string;
   agentId: string;
-  /** Where programs are, and which screen there is. */
+  /** Environment variables, such as PATH and DISPLAY. */
   base: Record<string, string>;
   service: Service;
   extensions: Extensions;
 }
 
 type Kind = 'screen' | 'browser';
-interface Made {
+interface RecordedFiles {
   video: string | null;
   events: string | null;
   more: Record<string, unknown>;
 }
-interface Going {
+interface ActiveRecording {
   kind: Kind;
   folder: string;
-  stop: () => Promise<Made>;
+  stop: () => Promise<RecordedFiles>;
   kill: () => void;
 }
 
@@ -38,14 +38,14 @@ const noScreen: Result = {
   error: 'the screen of this machine cannot be recorded: it needs a display and ffmpeg',
 };
 
-/** Records the screen with ffmpeg, or a browser of its own with what is done in it. */
+/** Records the screen with ffmpeg, or a separate browser with the actions in it. */
 export class Recorder {
-  private readonly recordings = new Map<string, Going>();
-  /** What was to be stopped: a start that its stop has overtaken begins nothing. */
+  private readonly recordings = new Map<string, ActiveRecording>();
+  /** Recordings that were stopped. If their start command arrives later, it starts nothing. */
   private readonly stopped = new Set<string>();
 
   constructor(private readonly options: RecorderOptions) {
-    // What a worker that was killed had begun, nobody can end any more.
+    // Recordings of a killed worker cannot be continued, so their files are removed.
     const folder = join(options.folder, 'recordings');
     for (const name of existsSync(folder) ? readdirSync(folder) : [])
       closeTemporaryFolder(join(folder, name, 'browser'));
@@ -53,17 +53,17 @@ export class Recorder {
   }
 
   async perform({ kind, payload }: Command): Promise<Result> {
-    const asked = textOf(payload.recordingId);
-    const recordingId = /^[A-Za-z0-9][\w-]{0,99}$/.test(asked) ? asked : randomUUID();
+    const requested = textOf(payload.recordingId);
+    const recordingId = /^[A-Za-z0-9][\w-]{0,99}$/.test(requested) ? requested : randomUUID();
     if (kind === 'start_recording') return this.start(recordingId, payload);
     if (kind === 'stop_recording') this.stopped.add(recordingId);
-    const going = this.recordings.get(recordingId);
-    if (!going) return { status: 'failed', error: 'this worker has no such recording' };
+    const active = this.recordings.get(recordingId);
+    if (!active) return { status: 'failed', error: 'this worker has no such recording' };
     if (kind === 'attach_recording') return { status: 'success', output: { recordingId, recording: true } };
-    return this.stop(recordingId, going);
+    return this.stop(recordingId, active);
   }
 
-  /** Its files are of no use without the worker that would send them. */
+  /** Kills all recordings. Their files are useless without the worker, which would send them. */
   close(): void {
     for (const { kill } of this.recordings.values()) kill();
   }
@@ -77,10 +77,10 @@ export class Recorder {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     try {
-      const begun = await (kind === 'screen' ? this.recordScreen(folder) : this.recordBrowser(folder, payload));
-      if ('status' in begun) return begun;
-      this.recordings.set(recordingId, begun.going);
-      return { status: 'success', output: { recordingId, recording: true, kind, ...begun.more } };
+      const started = await (kind === 'screen' ? this.recordScreen(folder) : this.recordBrowser(folder, payload));
+      if ('status' in started) return started;
+      this.recordings.set(recordingId, started.active);
+      return { status: 'success', output: { recordingId, recording: true, kind, ...started.more } };
     } finally {
       if (!this.recordings.has(recordingId)) rmSync(folder, { recursive: true, force: true });
     }
@@ -99,18 +99,18 @@ export class Recorder {
     return findProgram('ffmpeg', this.options.base) !== null;
   }
 
-  private async recordScreen(folder: string): Promise<Result | { going: Going; more: object }> {
+  private async recordScreen(folder: string): Promise<Result | { active: ActiveRecording; more: object }> {
     if (!this.isScreen()) return noScreen;
     const film = Film.ofScreen(join(folder, 'film.mkv'), this.options.base);
-    await film.begun();
-    const stop = async (): Promise<Made> => ({ video: await film.end(), events: null, more: {} });
-    return { going: { kind: 'screen', folder, stop, kill: () => film.kill() }, more: {} };
+    await film.started();
+    const stop = async (): Promise<RecordedFiles> => ({ video: await film.end(), events: null, more: {} });
+    return { active: { kind: 'screen', folder, stop, kill: () => film.kill() }, more: {} };
   }
 
   private async recordBrowser(
     folder: string,
     payload: Record<string, unknown>,
-  ): Promise<Result | { going: Going; more: object }> {
+  ): Promise<Result | { active: ActiveRecording; more: object }> {
     const { base, extensions } = this.options;
     const program = findBrowser(base);
     if (!program) return noBrowser;
@@ -123,15 +123,15 @@ export class Recorder {
       startUrl: textOf(payload.startUrl) || null,
     });
     const unfilmed = isFilmed ? {} : { note: 'there is no ffmpeg on this machine, so there is no video' };
-    const stop = async (): Promise<Made> => {
+    const stop = async (): Promise<RecordedFiles> => {
       const { video, events, steps, leftOut } = await recording.stop();
       return { video, events, more: { steps, ...(leftOut ? { stepsLeftOut: leftOut } : {}), ...unfilmed } };
     };
-    const going: Going = { kind: 'browser', folder, stop, kill: () => recording.kill() };
-    return { going, more: { headless, debuggingUrl: recording.debuggingUrl, ...unfilmed } };
+    const active: ActiveRecording = { kind: 'browser', folder, stop, kill: () => recording.kill() };
+    return { active, more: { headless, debuggingUrl: recording.debuggingUrl, ...unfilmed } };
   }
 
-  private async stop(recordingId: string, { kind, folder, stop }: Going): Promise<Result> {
+  private async stop(recordingId: string, { kind, folder, stop }: ActiveRecording): Promise<Result> {
     this.recordings.delete(recordingId);
     const signal = AbortSignal.timeout(15 * 60_000);
     const { agentId, service } = this.options;
@@ -143,11 +143,11 @@ export class Recorder {
         ['video', video, `${recordingId}.mkv`],
       ] as const) {
         if (!path) continue;
-        const { verdict, key, why } = await sendUpload(service, { path, filename, agentId }, signal);
-        if (verdict !== 'delivered') throw new Error(why);
+        const { verdict, key, reason } = await sendUpload(service, { path, filename, agentId }, signal);
+        if (verdict !== 'delivered') throw new Error(reason);
         keys[name] = key!;
       }
-      // A service that is older knows one file, by this name.
+      // An older service reads only one file, by this name.
       const key = keys['video'] ?? keys['events'];
       if (!key) return { status: 'failed', error: 'the recording produced no file' };
       return { status: 'success', output: { recordingId, kind, key, ...keys, ...more } };

@@ -5,21 +5,21 @@ import { readJson, writeWhole } from '../host/files';
 import type { LocalLog } from '../host/local-log';
 import { rest } from '../host/waiting';
 import { backoffMs } from '../protocol/backoff';
-import { whyOf } from '../protocol/callbacks';
+import { reasonOf } from '../protocol/callbacks';
 import { isObject, textOf } from '../protocol/command';
 import { type Answer as ServiceAnswer, messageOf, type Service, textOfBody, verdictOf } from '../protocol/service';
 import { sendUpload } from '../protocol/upload';
 import type { KnownSecrets } from './redactor';
 
-/** Where the script puts what it asks, and finds the answers: both last from one worker to the next. */
+/** Folders for the script's questions and their answers. Both survive a restart of the worker. */
 export const asksFolder = 'asks';
 export const answersFolder = 'answers';
 
-/** An answer that no command brought is looked for this often. */
+/** Interval at which an answer is fetched, in case the command with the answer is lost. */
 const lookEveryMs = 20_000;
 const waitSeconds = 25;
 const longestAsk = 1024 * 1024;
-/** A code may be the next window's, and is answered when that begins. */
+/** Timeout of a request for a TOTP code. The code may be the next window's; it is answered when that window starts. */
 const longestWindowMs = 10 * 60_000;
 
 export interface AsksContext {
@@ -29,18 +29,18 @@ export interface AsksContext {
   secrets: KnownSecrets;
 }
 
-/** What the script reads. */
+/** Content of an answer file, which the script reads. */
 interface Answer {
   status: string;
   answer?: unknown;
   reason?: string | null;
-  /** What the service refused about the question itself. */
+  /** Why the question itself was refused. */
   error?: string;
-  /** Not to be seen in what the run says. */
+  /** Whether the answer must be redacted in the run's output. */
   secret?: boolean;
 }
 
-/** The codes that a run has been given: another worker than the one that gave them has to know them. */
+/** Returns the codes that the run has received, because a worker that takes it over must redact them too. */
 export function codesIn(root: string): string[] {
   return namesIn(join(root, answersFolder)).flatMap((name) => {
     const { secret, answer } = readJson<Partial<Answer>>(join(root, answersFolder, name)) ?? {};
@@ -49,11 +49,11 @@ export function codesIn(root: string): string[] {
 }
 
 /**
- * What a run asks people. The script writes a question into a file and waits for another one with the answer, so it
- * neither knows the service nor minds when the worker is another one meanwhile; the service takes a question once.
+ * Questions of a run to people. The script writes a question to a file and waits for a file with the answer, so it does
+ * not need the service, and a restart of the worker does not affect it. The service stores each question once.
  */
 export class Asks {
-  private readonly known = new Set<string>();
+  private readonly followed = new Set<string>();
   private readonly over = new AbortController();
 
   constructor(
@@ -62,12 +62,12 @@ export class Asks {
     private readonly context: AsksContext,
   ) {}
 
-  /** Takes up what the script has asked since. */
+  /** Sends the script's new questions to the service. */
   look(): void {
     for (const name of namesIn(join(this.root, asksFolder))) {
       const key = basename(name, '.json');
-      if (this.known.has(key)) continue;
-      this.known.add(key);
+      if (this.followed.has(key)) continue;
+      this.followed.add(key);
       if (this.isAnswered(key)) continue;
       this.follow(key).catch((error: unknown) => {
         if (!this.over.signal.aborted)
@@ -76,11 +76,11 @@ export class Asks {
     }
   }
 
-  /** What a command brought. */
+  /** Stores the answer that an `answer` command contains. */
   give({ questionKey, status, answer, reason, kind }: Record<string, unknown>): void {
     const key = textOf(questionKey);
     if (!keyPattern.test(key)) return;
-    // It is sealed as a text, whatever it is.
+    // An answer of any type arrives as JSON text.
     const value: unknown = typeof answer === 'string' ? JSON.parse(answer) : undefined;
     this.write(key, { status: textOf(status), answer: value, reason: textOf(reason) || null, secret: kind === 'code' });
   }
@@ -91,16 +91,16 @@ export class Asks {
 
   private async follow(key: string): Promise<void> {
     const { service, log } = this.context;
-    const asked = readJson<Record<string, unknown>>(join(this.root, asksFolder, `${key}.json`));
-    if (!isObject(asked)) return this.write(key, { status: 'refused', error: 'the question cannot be read' });
-    if (textOf(asked.totp)) return this.fetchCode(key, textOf(asked.totp));
-    const question = this.context.secrets.redactor.deep(asked);
+    const request = readJson<Record<string, unknown>>(join(this.root, asksFolder, `${key}.json`));
+    if (!isObject(request)) return this.write(key, { status: 'refused', error: 'the question cannot be read' });
+    if (textOf(request.totp)) return this.fetchCode(key, textOf(request.totp));
+    const question = this.context.secrets.redactor.deep(request);
     const askedAt = Date.now();
-    const screenshotKey = await this.screenshotOf(asked);
-    const given = { ...question, screenshotFile: undefined, questionKey: key, screenshotKey };
+    const screenshotKey = await this.screenshotOf(request);
+    const fields = { ...question, screenshotFile: undefined, questionKey: key, screenshotKey };
     const textNow = (): string =>
       textOfBody<AskQuestionBody>({
-        ...(given as unknown as AskQuestionBody),
+        ...(fields as unknown as AskQuestionBody),
         askedMsAgo: Math.min(600_000, Date.now() - askedAt),
       });
     if (textNow().length > longestAsk)
@@ -109,10 +109,10 @@ export class Asks {
     const answer = await this.insist(() => service.call<AskedQuestion>({ method: 'POST', path, text: textNow() }));
     const questionId = textOf(answer.body.questionId);
     if (verdictOf(answer.status) !== 'delivered' || !questionId) {
-      return this.write(key, { status: 'refused', error: whyOf(answer) });
+      return this.write(key, { status: 'refused', error: reasonOf(answer) });
     }
     log('info', 'the run waits for an answer', { jobId: this.jobId, questionId });
-    // What was answered while nobody was here, is there at once.
+    // A question that was answered while no worker ran has its answer at once.
     let wait = answer.body.status === 'open' ? 0 : waitSeconds;
     while (!this.isAnswered(key)) {
       if (wait === 0) await rest(lookEveryMs, this.over.signal);
@@ -129,7 +129,7 @@ export class Asks {
     const call = () => this.context.service.call<GivenTotp>({ method: 'POST', path, text, timeoutMs: longestWindowMs });
     const { status, body } = await this.insist(call);
     if (verdictOf(status) !== 'delivered')
-      return this.write(key, { status: 'refused', error: whyOf({ status, body }) });
+      return this.write(key, { status: 'refused', error: reasonOf({ status, body }) });
     this.write(key, { status: 'answered', answer: textOf(body.code), secret: true });
   }
 
@@ -137,7 +137,8 @@ export class Asks {
     const { service } = this.context;
     const answer = await this.insist(() => service.call<QuestionForWorker>({ method: 'GET', path, timeoutMs: 60_000 }));
     const { status, answer: value, reason, kind } = answer.body;
-    if (verdictOf(answer.status) !== 'delivered') return this.write(key, { status: 'refused', error: whyOf(answer) });
+    if (verdictOf(answer.status) !== 'delivered')
+      return this.write(key, { status: 'refused', error: reasonOf(answer) });
     if (status === 'open') return;
     this.write(key, {
       status: textOf(status),
@@ -147,7 +148,7 @@ export class Asks {
     });
   }
 
-  /** The picture that the script gave with it: without one it is asked all the same. */
+  /** Uploads the question's screenshot and returns its key. If that fails, the question is sent without one. */
   private async screenshotOf({ screenshotFile }: Record<string, unknown>): Promise<string | undefined> {
     const { service, facts, log } = this.context;
     const name = textOf(screenshotFile);
@@ -175,7 +176,7 @@ export class Asks {
     }
   }
 
-  /** The first one counts. What is secret is covered from here on, so before the script has it. */
+  /** Writes an answer if there is none yet. A secret answer is redacted before the script can read it. */
   private write(key: string, answer: Answer): void {
     if (this.over.signal.aborted || this.isAnswered(key)) return;
     if (answer.secret && typeof answer.answer === 'string') this.context.secrets.learn(answer.answer);

@@ -12,12 +12,12 @@ interface Entry {
 }
 type Line = { start: string; kind: Kind; jobId: string | null; at: number } | { end: string };
 
-const keepMs = 7 * 24 * 3600_000;
-const keepCount = 10_000;
+const retentionMs = 7 * 24 * 3600_000;
+const defaultMaxRetained = 10_000;
 
 /**
- * Which commands were started here. An id is on disk before its command starts, so no command starts twice, whatever
- * dies. Ids and kinds only: a command's environment holds secrets.
+ * Commands that were started on this machine. An id is on disk before its command starts, so no command starts twice,
+ * even after a crash. Only ids and kinds are stored, because a command's environment contains secrets.
  */
 export class Journal {
   private readonly entries = new Map<string, Entry>();
@@ -27,7 +27,7 @@ export class Journal {
 
   constructor(
     folder: string,
-    private readonly keep = keepCount,
+    private readonly maxRetained = defaultMaxRetained,
   ) {
     this.path = join(folder, 'journal.jsonl');
     this.load();
@@ -38,7 +38,7 @@ export class Journal {
     return this.entries.has(id);
   }
 
-  /** Whether a stop for this job was taken here. */
+  /** Whether this machine has accepted a stop_job command for the job. */
   hasStopped(jobId: string): boolean {
     return [...this.entries.values()].some((entry) => entry.kind === 'stop_job' && entry.jobId === jobId);
   }
@@ -49,7 +49,7 @@ export class Journal {
 
   start(id: string, kind: Kind, jobId: string | null, now: number): void {
     this.append({ start: id, kind, jobId, at: now });
-    if (this.lines > 4 * this.keep) this.compact(now);
+    if (this.lines > 4 * this.maxRetained) this.compact(now);
   }
 
   finish(id: string): void {
@@ -81,7 +81,7 @@ export class Journal {
   private load(): void {
     if (!existsSync(this.path)) return;
     const bytes = readFileSync(this.path);
-    // Died while writing: the last line counts only with its end.
+    // A crash during a write leaves an incomplete last line, which is dropped.
     const whole = bytes.lastIndexOf(10) + 1;
     if (whole < bytes.length) truncateSync(this.path, whole);
     for (const line of bytes.subarray(0, whole).toString().split('\n')) {
@@ -91,16 +91,16 @@ export class Journal {
 
   private compact(now: number): void {
     const all = [...this.entries.values()];
-    const kept = all.filter(
-      (entry, index) => !entry.finished || index >= all.length - this.keep || entry.at > now - keepMs,
+    const retained = all.filter(
+      (entry, index) => !entry.finished || index >= all.length - this.maxRetained || entry.at > now - retentionMs,
     );
-    const lines = kept.flatMap(({ id, kind, jobId, at, finished }) => [
+    const lines = retained.flatMap(({ id, kind, jobId, at, finished }) => [
       JSON.stringify({ start: id, kind, jobId, at }),
       ...(finished ? [JSON.stringify({ end: id })] : []),
     ]);
     writeWhole(this.path, lines.map((line) => `${line}\n`).join(''));
     this.entries.clear();
-    for (const entry of kept) this.entries.set(entry.id, entry);
+    for (const entry of retained) this.entries.set(entry.id, entry);
     this.lines = lines.length;
     if (this.file !== -1) closeSync(this.file);
     this.file = openSync(this.path, 'a', 0o600);

@@ -1,62 +1,62 @@
 import { waitFor } from '@muster/testing';
-import { tellOutput } from './live-output';
+import { streamOutput } from './live-output';
 import { Redactor } from './redactor';
 
-describe('what code prints while it runs', () => {
-  /** Prints what is pushed, and tells what it was told. */
-  const telling = (secrets: string[], answer: () => Promise<boolean> = () => Promise.resolve(true)) => {
+describe('Live output', () => {
+  /** Streams the printed text and records each output that is sent. */
+  const startStreaming = (secrets: string[], answer: () => Promise<boolean> = () => Promise.resolve(true)) => {
     let printed = '';
-    const told: string[] = [];
-    const end = tellOutput(
+    const sent: string[] = [];
+    const end = streamOutput(
       { total: () => printed.length, tail: (bytes) => printed.slice(-bytes) },
       new Redactor(secrets),
       (output) => {
-        told.push(output);
+        sent.push(output);
         return answer();
       },
     );
-    return { told, end, print: (text: string) => void (printed += Buffer.from(text).toString('latin1')) };
+    return { sent, end, print: (text: string) => void (printed += Buffer.from(text).toString('latin1')) };
   };
 
-  it('is told as it comes, and only when there is more', async () => {
-    const { told, end, print } = telling([]);
+  it('is sent as it is printed, and only if it has grown', async () => {
+    const { sent, end, print } = startStreaming([]);
     print('first 🦷\n');
-    await waitFor('the first line', () => told.length === 1);
+    await waitFor('the first line', () => sent.length === 1);
     print('second\n');
-    await waitFor('the second line', () => told.length === 2);
+    await waitFor('the second line', () => sent.length === 2);
     end();
-    expect(told).toEqual(['first 🦷\n', 'first 🦷\nsecond\n']);
+    expect(sent).toEqual(['first 🦷\n', 'first 🦷\nsecond\n']);
   });
 
-  it('never shows a secret, nor the beginning of one', async () => {
-    const { told, end, print } = telling(['horse battery staple']);
+  it('never contains a secret or the beginning of one', async () => {
+    const { sent, end, print } = startStreaming(['horse battery staple']);
     print('the key is horse batt');
-    await waitFor('what is before it', () => told.length === 1);
+    await waitFor('the text before it', () => sent.length === 1);
     print('ery staple, as ever\n');
-    await waitFor('what is behind it', () => told.length === 2);
+    await waitFor('the text after it', () => sent.length === 2);
     end();
-    expect(told).toEqual(['the key is ', 'the key is [redacted], as ever\n']);
+    expect(sent).toEqual(['the key is ', 'the key is [redacted], as ever\n']);
   });
 
-  it('is its end where it is long, from the beginning of a line, and not the end of a secret', async () => {
-    const { told, end, print } = telling(['horse battery staple']);
+  it('is cut to its end if it is long, starting at a line and without the end of a secret', async () => {
+    const { sent, end, print } = startStreaming(['horse battery staple']);
     print('x'.repeat(60_000));
     print(' horse battery staple');
     print(`${'y'.repeat(48 * 1024 - 8)}\nthe end\n`);
-    await waitFor('it', () => told.length === 1);
+    await waitFor('the output', () => sent.length === 1);
     end();
-    expect(told[0]!.length).toBeLessThanOrEqual(65_536);
-    expect(told[0]).toMatch(/the end\n$/);
-    expect(told[0]).not.toContain('staple');
+    expect(sent[0]!.length).toBeLessThanOrEqual(65_536);
+    expect(sent[0]).toMatch(/the end\n$/);
+    expect(sent[0]).not.toContain('staple');
   });
 
-  it('is told no more once the service wants no more of it', async () => {
-    const { told, end, print } = telling([], () => Promise.resolve(false));
+  it('is not sent any more once the service has refused it', async () => {
+    const { sent, end, print } = startStreaming([], () => Promise.resolve(false));
     print('first');
-    await waitFor('the first', () => told.length === 1);
+    await waitFor('the first', () => sent.length === 1);
     print('second');
     await new Promise((resolve) => setTimeout(resolve, 1200));
     end();
-    expect(told).toEqual(['first']);
+    expect(sent).toEqual(['first']);
   });
 });

@@ -4,54 +4,54 @@ import { readable, type Redactor } from './redactor';
 
 const everyMs = 500;
 const shownBytes = 48 * 1024;
-/** Before what is shown: a secret that lies across its beginning is whole in here, and so is found. */
+/** Bytes that are read before the sent ones, so that a secret across their start is complete and is found. */
 const marginBytes = 64 * 1024;
-/** What the service takes; covered secrets may have made it longer. */
-const mostCharacters = 65_536;
+/** Maximum length that the service accepts. Redaction may make the output longer. */
+const maxCharacters = 65_536;
 
 interface Printed {
-  /** How much it is by now. */
+  /** Returns the number of bytes printed so far. */
   total(): number;
-  /** Its last bytes, one character each. */
+  /** Returns the last bytes, one character each. */
   tail(bytes: number): string;
 }
 
-/** Tells what code prints while it runs: its end, twice a second at most. Answers what ends the telling. */
-export function tellOutput(
+/** Sends the end of the output while code runs, at most twice a second. Returns a function that stops it. */
+export function streamOutput(
   printed: Printed,
   redactor: Redactor,
-  tell: (output: string) => Promise<boolean>,
+  send: (output: string) => Promise<boolean>,
 ): () => void {
-  let told = 0;
-  let isTelling = false;
+  let sentBytes = 0;
+  let isSending = false;
   const timer = setInterval(() => {
     const total = printed.total();
-    if (isTelling || total === told) return;
-    told = total;
-    isTelling = true;
-    tell(shown(printed.tail(shownBytes + marginBytes), redactor))
+    if (isSending || total === sentBytes) return;
+    sentBytes = total;
+    isSending = true;
+    send(visiblePart(printed.tail(shownBytes + marginBytes), redactor))
       .then(
-        (goesOn) => goesOn || clearInterval(timer),
-        // The next one says it too.
-        () => (told = 0),
+        (isAccepted) => isAccepted || clearInterval(timer),
+        // After a failure, the output is sent again at the next tick.
+        () => (sentBytes = 0),
       )
-      .finally(() => (isTelling = false));
+      .finally(() => (isSending = false));
   }, everyMs);
   return () => clearInterval(timer);
 }
 
-/** Whole lines where it is cut, without secrets, and without what may be the beginning of one. */
-function shown(raw: string, redactor: Redactor): string {
+/** Returns the end of the output, from the start of a line, without secrets and without a possible beginning of one. */
+function visiblePart(raw: string, redactor: Redactor): string {
   const { spans, heldFrom } = redactor.find(raw);
   let from = Math.max(0, heldFrom - shownBytes);
   if (from > 0) from = Math.max(from, raw.indexOf('\n', from) + 1);
   const cut = spans.find(({ start, end }) => start < from && end > from);
   return readable(redactor.cover(raw, spans, cut?.end ?? from, heldFrom))
     .replaceAll('\0', '\u{FFFD}')
-    .slice(-mostCharacters);
+    .slice(-maxCharacters);
 }
 
-/** Tells the service; false: it wants to hear no more of it. */
+/** Sends a command's output so far. Returns false if the service accepts no more of it. */
 export async function sendOutput(
   service: Service,
   { agentId, commandId, output }: { agentId: string; commandId: string; output: string },

@@ -1,8 +1,8 @@
-# Goes on where muster.py ends: both are the one module that a script imports.
+# Continues muster.py: both files form the one module that a script imports.
 
 
 class NotAnswered(Exception):
-    """Nobody answered a question: its time was over (expired), or somebody declined it (cancelled)."""
+    """A question was not answered: its time is over (expired), or it was declined (cancelled)."""
 
     def __init__(self, status, reason=None):
         super().__init__(reason or ("nobody answered in time" if status == "expired" else "the question was %s" % status))
@@ -20,14 +20,14 @@ def _seconds(timeout):
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", str(timeout).strip())
     seconds = float(found.group(1)) * _units[found.group(2) or "s"] if found else 0
     if not 1 <= seconds <= 7 * _day:
-        raise ValueError("muster.ask: a timeout is 30s, 10m, 2h or 1d, at least 1 s and at most 7 days")
+        raise ValueError("muster.ask: timeout must be a duration such as 30s, 10m, 2h or 1d, from 1 s to 7 days")
     return int(seconds)
 
 
 def _exchange(request, seconds):
-    """Puts a request where the worker finds it, and waits for what the worker puts beside it.
+    """Writes a request to a file for the worker, and waits for the worker's answer file.
 
-    By files, so that it outlives the worker: another one goes on with what it finds."""
+    With files the request survives the worker: the next worker finds it and answers it."""
     key = uuid.uuid4().hex
     folder = os.path.join(_root, "asks")
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -62,13 +62,14 @@ def ask(
     context=None,
     inbound=None,
 ):
-    """Asks people something and waits for the answer, with whatever the script has open.
+    """Asks people a question and waits for the answer. What the script has open stays open.
 
     kind is code, text, choice (with choices), confirm or form (with fields: names, or dicts of name, label, type,
     choices, required). to names who may answer: "role:member", "user@practice.example". screenshot is a file, or True
-    for the last one that muster.screenshot() was given. inbound names an address whose next code is the answer. Where nobody answers in time: the default, or NotAnswered."""
+    for the last one that was passed to muster.screenshot(). inbound names an address whose next code is the answer.
+    If nobody answers in time, it returns the default, or raises NotAnswered without one."""
     if kind not in _kinds:
-        raise ValueError("muster.ask: the kind is one of %s" % ", ".join(_kinds))
+        raise ValueError("muster.ask: kind must be one of %s" % ", ".join(_kinds))
     seconds = _seconds(timeout)
     request = {
         "question": _text("ask: question", question, 2000),
@@ -105,7 +106,7 @@ def ask(
 
 
 def totp(key):
-    """The code of this moment of a TOTP of the vault, such as an authenticator app shows it; for this run alone."""
+    """Returns the current code of a TOTP in the vault, as an authenticator app shows it. Only this run gets it."""
     if _events is None:
         raise NotAnswered("expired", "there is no vault outside of a run")
     answer = _exchange({"totp": _text("totp: key", str(key), 128)}, _day)

@@ -1,7 +1,7 @@
-"""What an automation script reports. Standard library only; outside a run it prints instead.
+"""Reports of an automation script. Uses only the standard library. Outside of a run, reports are printed instead.
 
-Every report is one line appended to events.jsonl in the run root: the worker reads it from there, so nothing is lost
-when the worker is restarted while the script runs.
+Every report is one line appended to events.jsonl in the run root. The worker reads that file, so no report is lost if
+the worker is restarted while the script runs.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ variables = _variables() if _root else {}
 
 
 def _plain(value, depth=0):
-    """What JSON can say of a value: NaN is no number to it, and a key is a text."""
+    """Converts a value to one that JSON can represent: NaN and infinity become null, and keys become texts."""
     if depth > _deepest:
         raise ValueError("muster: a value is nested deeper than %d levels" % _deepest)
     if isinstance(value, dict):
@@ -49,7 +49,7 @@ def _plain(value, depth=0):
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-# What the service refuses is refused here, where the script's author sees the line.
+# These checks refuse what the service would refuse, so that the script's author sees the line with the error.
 
 
 def _text(what, value, most, least=1):
@@ -57,13 +57,13 @@ def _text(what, value, most, least=1):
         return None
     text = str(value)
     if not least <= len(text) <= most:
-        raise ValueError("muster.%s has %d to %d characters, and not %d" % (what, least, most, len(text)))
+        raise ValueError("muster.%s must have %d to %d characters, not %d" % (what, least, most, len(text)))
     return text
 
 
 def _number(what, value, most):
     if value is not None and not 0 <= value <= most:
-        raise ValueError("muster.%s is from 0 to %d, and not %s" % (what, most, value))
+        raise ValueError("muster.%s must be from 0 to %d, not %s" % (what, most, value))
     return value
 
 
@@ -71,10 +71,10 @@ def _object(what, value, most_bytes=None):
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise ValueError("muster.%s is a dict, and not %s" % (what, type(value).__name__))
+        raise ValueError("muster.%s must be a dict, not %s" % (what, type(value).__name__))
     plain = _plain(value)
     if most_bytes and len(json.dumps(plain, ensure_ascii=False).encode("utf-8", "replace")) > most_bytes:
-        raise ValueError("muster.%s is more than %d bytes of JSON" % (what, most_bytes))
+        raise ValueError("muster.%s has more than %d bytes of JSON" % (what, most_bytes))
     return plain
 
 
@@ -83,11 +83,11 @@ def _report(kind, **fields):
     line = json.dumps({"type": kind, "at": time.time(), **fields})
     data = line.encode("ascii") + b"\n"
     if len(data) > _limit:
-        raise ValueError("muster.%s: more than %d bytes" % (kind, _limit))
+        raise ValueError("muster.%s: the report has more than %d bytes" % (kind, _limit))
     if _events is None:
         print("[muster] %s" % line, flush=True)
         return
-    # One write with O_APPEND: lines of several threads and processes don't mix.
+    # One write with O_APPEND, so that lines of several threads and processes do not mix.
     file = os.open(_events, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         os.write(file, data)
@@ -97,7 +97,7 @@ def _report(kind, **fields):
 
 @contextlib.contextmanager
 def step(name, metadata=None, step_id=None):
-    """A step of the run: running, then passed, or failed with the error that left it."""
+    """Reports a step of the run: running, then passed, or failed with the exception that left it."""
     key = uuid.uuid4().hex
     metadata, step_id = _object("step: metadata", metadata), _text("step: step_id", step_id, 200)
     _report("step_started", key=key, name=str(name), metadata=metadata, stepId=step_id)
@@ -122,9 +122,9 @@ def log(level, message):
 
 
 def ai_usage(provider, model, input_tokens=0, output_tokens=0, cost_usd=None):
-    """What a language model used. It belongs to the step that is open, or else to one of its own.
+    """Reports the tokens that a language model used, in the open step or, if no step is open, in a step of its own.
 
-    cost_usd matters where the service knows no price of the model."""
+    cost_usd is used only if the service has no price for the model."""
     usage = {
         "provider": _text("ai_usage: provider", str(provider), 100),
         "model": _text("ai_usage: model", str(model), 200),
@@ -138,7 +138,7 @@ def ai_usage(provider, model, input_tokens=0, output_tokens=0, cost_usd=None):
 
 def claim(claim_id, outcome, npi=None, message=None, metadata=None):
     if outcome not in _outcomes:
-        raise ValueError("muster.claim: the outcome is one of %s" % ", ".join(_outcomes))
+        raise ValueError("muster.claim: outcome must be one of %s" % ", ".join(_outcomes))
     row = {"claimId": _text("claim: claim_id", str(claim_id), 200), "outcome": outcome}
     optional = {
         "npi": _text("claim: npi", npi, 20),
@@ -167,7 +167,7 @@ def _upload(path, is_screenshot):
     if _events is None:
         _report("upload", filename=name, screenshot=is_screenshot)
         return
-    # As it is now: the script may write to it again or remove it.
+    # Copies the file now, because the script may change or remove it later.
     folder = os.path.join(_root, "uploads")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     copy = uuid.uuid4().hex
@@ -176,17 +176,17 @@ def _upload(path, is_screenshot):
 
 
 def result(value):
-    """The run's result: any JSON value. The last one counts."""
+    """Sets the run's result, which is any JSON value. The last call counts."""
     text = json.dumps(_plain(value), ensure_ascii=False)
     if len(text.encode("utf-8", "replace")) > 256 * 1024:
-        raise ValueError("muster.result: more than 256 KiB of JSON")
+        raise ValueError("muster.result: the value has more than 256 KiB of JSON")
     _report("result", value={"of": value})
 
 
 def error_code(code):
-    """A word for machines that says why the run fails, beside its error. The last one counts."""
+    """Sets a machine-readable reason for the run's failure, in addition to its error. The last call counts."""
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", str(code)):
-        raise ValueError("muster.error_code: a code is a word of at most 64 small letters, digits and _")
+        raise ValueError("muster.error_code: code must be 1 to 64 lower-case letters, digits or _, first a letter")
     _report("error_code", code=str(code))
 
 
@@ -203,21 +203,23 @@ def _camel(row):
 
 
 def _moment(what, value):
-    """A time as the service reads it: seconds since 1970, a datetime (without a zone it is this machine's), a text."""
+    """Returns a time in the service's format. value is in seconds since 1970, a datetime or a text.
+
+    A datetime without a time zone is in this machine's zone."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         value = datetime.datetime.fromtimestamp(value, datetime.timezone.utc)
     if isinstance(value, datetime.datetime):
         text = value.astimezone(datetime.timezone.utc).isoformat(timespec="milliseconds")
         return text.replace("+00:00", "Z")
     if value is not None and not (isinstance(value, str) and re.fullmatch(_time, value)):
-        raise ValueError("muster.%s is a time such as 2026-01-31T09:30:00Z, and not %r" % (what, value))
+        raise ValueError("muster.%s must be a time such as 2026-01-31T09:30:00Z, not %r" % (what, value))
     return value
 
 
 def _summary_claim(given):
     row = _camel(given)
     if row.get("outcome") not in _outcomes:
-        raise ValueError("muster.run_summary: a claim's outcome is one of %s" % ", ".join(_outcomes))
+        raise ValueError("muster.run_summary: a claim's outcome must be one of %s" % ", ".join(_outcomes))
     row["claimId"] = _text("run_summary: claim_id", row.get("claimId", ""), 200)
     row["npi"] = _text("run_summary: npi", row.get("npi"), 20)
     row["processingSeconds"] = _number("run_summary: processing_seconds", row.get("processingSeconds"), 7 * _day)
@@ -244,17 +246,18 @@ _batch_fields = ("batchId", "jobId", "workerKey", "startedAt", "finishedAt", "to
 
 
 def _beside(what, row, known, most_bytes):
-    """Names that nobody knows are kept with the metadata, and measured with it."""
+    """Checks the size of the metadata with the unknown fields, which the service stores as metadata too."""
     metadata = _object(what, row.get("metadata")) or {}
     _object(what, {**{name: value for name, value in row.items() if name not in known}, **metadata}, most_bytes)
 
 
 def run_summary(batch_id=None, claims=None, stop_events=None, **summary):
-    """What became of a batch: its claims, why it stopped, and what else there is to say of it.
+    """Reports the outcome of a batch: its claims, why it stopped, and any further fields.
 
-    A batch that is told again, with the same batch_id, takes the place of what was told before; without one it is the
-    run's own batch. Each claim is a dict of claim_id, outcome, and npi, processing_seconds, message where known; each
-    stop event one of reason, and at, detail. worker_key, started_at and finished_at are the batch's own.
+    Reporting a batch again with the same batch_id replaces its earlier summary. Without a batch_id, the summary is for
+    the run's own batch. Each claim is a dict of claim_id and outcome, and of npi, processing_seconds and message if
+    known. Each stop event is a dict of reason, and of at and detail if known. worker_key, started_at and finished_at
+    describe the whole batch.
     """
     batch = _camel(summary)
     for name in ("startedAt", "finishedAt"):

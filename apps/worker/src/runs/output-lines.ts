@@ -1,31 +1,33 @@
 import { readable, type Redactor } from './redactor';
 
-/** A longer line is cut, so that one line without an end can't fill the memory. */
+/** Maximum bytes of a message. A longer line is cut, so that a line without an end cannot fill the memory. */
 const longestMessageBytes = 16 * 1024;
 const pendingLimit = 4 * longestMessageBytes;
-/** A beginning this short is most likely no secret: it stops waiting for the rest when the output pauses. */
+/**
+ * Shorter matches with the beginning of a secret are most likely accidental: they are emitted when the output pauses.
+ */
 const shortBeginning = 4;
 
 export interface Taken {
   lines: string[];
-  /** Bytes of the chunk that are done with. */
+  /** Number of bytes of the chunk that are processed. */
   consumed: number;
-  /** The rest of an overlong line is being skipped. */
+  /** Whether the rest of an overlong line is being skipped. */
   skipping: boolean;
 }
 
 export interface Chunk {
   bytes: Buffer;
   skipping: boolean;
-  /** Nothing more will come. */
+  /** Whether no more output will follow. */
   final: boolean;
-  /** Nothing has come for a while. */
+  /** Whether there has been no new output for a while. */
   quiet: boolean;
 }
 
 /**
- * The whole lines of a piece of output, redacted. A line that may hold the beginning of a secret stays until the rest
- * has come, so the position in the file is the only state.
+ * Returns the complete lines of a piece of output, redacted. A line that may contain the beginning of a secret is left
+ * unread until the rest has arrived, so the position in the file is the only state.
  */
 export function takeLines({ bytes, skipping, final, quiet }: Chunk, redactor: Redactor): Taken {
   const raw = bytes.toString('latin1');
@@ -58,7 +60,7 @@ export function takeLines({ bytes, skipping, final, quiet }: Chunk, redactor: Re
 }
 
 export function cutMessage(text: string): string {
-  // U+0000 is refused by the service, and one bad message must not cost the others.
+  // The service refuses U+0000, and one bad message must not cause the loss of others.
   const clean = text.replaceAll('\0', '\u{FFFD}');
   const bytes = Buffer.from(clean);
   if (bytes.length <= longestMessageBytes) return clean;
@@ -66,7 +68,7 @@ export function cutMessage(text: string): string {
   return cutBytes(bytes, longestMessageBytes - Buffer.byteLength(note)) + note;
 }
 
-/** At most so many bytes, and no half character at the end. */
+/** Returns at most `limit` bytes, without a partial character at the end. */
 export function cutBytes(bytes: Buffer, limit: number): string {
   let end = Math.min(limit, bytes.length);
   while (end > 0 && end < bytes.length && (bytes[end]! & 0xc0) === 0x80) end -= 1;

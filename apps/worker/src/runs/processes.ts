@@ -6,21 +6,21 @@ export interface Process {
   parent: number;
   group: number;
   session: number;
-  /** In clock ticks since the machine's start: tells a process from a later one with the same pid. */
+  /** In clock ticks since the machine's start. Distinguishes a process from a later one with the same pid. */
   startTime: string;
 }
 
-/** What a run's processes are known by, wherever they have gone. */
+/** Identifies the processes of a run, even if they have left its process group. */
 export interface Marker {
   runId: string;
   root: { pid: number; startTime: string } | null;
 }
 
-/** One row of /proc/<pid>/stat; zombies are dead. */
+/** Reads /proc/<pid>/stat; returns null if the process does not exist or is a zombie. */
 export function readProcess(pid: number): Process | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name, in brackets, may hold anything.
+    // The name, in parentheses, may contain any characters.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (['Z', 'X', 'x'].includes(fields[0]!)) return null;
     const [parent, group, session] = fields.slice(1, 4).map(Number);
@@ -48,7 +48,7 @@ export function readEnvironment(pid: number): Record<string, string> {
   }
 }
 
-/** Everything of the run: by its mark in the environment, by descent, by process group and session. */
+/** Finds all processes of the run: by its mark in the environment, by descent, by process group and by session. */
 export function findProcesses({ runId, root }: Marker): Process[] {
   const all = allProcesses();
   const rootLives = root !== null && all.some(({ pid, startTime }) => pid === root.pid && startTime === root.startTime);
@@ -67,7 +67,7 @@ export function findProcesses({ runId, root }: Marker): Process[] {
   return [...found.values()];
 }
 
-/** Until when TERM is all that is done. It may be shortened meanwhile. */
+/** Time until which processes get only SIGTERM. It may be shortened while killProcesses runs. */
 export interface Grace {
   until?: number;
 }
@@ -75,8 +75,8 @@ export interface Grace {
 const giveUpMs = 30_000;
 
 /**
- * TERM to everything of the run, KILL after the grace, until nothing is left. Answers how many could not be killed:
- * zero, but for processes that the kernel itself holds.
+ * Sends SIGTERM to all processes of the run, and SIGKILL after the grace period, until none is left. Returns the number
+ * of processes that could not be killed, which is zero unless processes hang in the kernel.
  */
 export async function killProcesses(marker: Marker, graceMs: number, grace: Grace = {}): Promise<number> {
   grace.until = Math.min(grace.until ?? Infinity, Date.now() + graceMs);
@@ -89,14 +89,14 @@ export async function killProcesses(marker: Marker, graceMs: number, grace: Grac
     const termUntil = grace.until;
     if (now > termUntil + giveUpMs) return left.length;
     root ??= left.sort((a, b) => Number(a.startTime) - Number(b.startTime))[0]!.pid;
-    // The launcher goes last: orphans become its children, and without it they could no longer be told from others.
+    // The launcher is killed last: orphans become its children, and are recognized by that.
     const others = left.filter(({ pid }) => pid !== root);
     for (const { pid } of others.length ? others : left) {
       if (now >= termUntil || !others.length) signal(pid, 'SIGKILL');
       else if (!termed.has(pid)) {
         termed.add(pid);
         signal(pid, 'SIGTERM');
-        // One that is stopped would not see it.
+        // A stopped process handles SIGTERM only when it continues.
         signal(pid, 'SIGCONT');
       }
     }
@@ -112,7 +112,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }
 

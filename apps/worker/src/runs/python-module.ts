@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Set by the one-file build, which has no file beside it. */
+/** Set by the one-file build, which has no other files. */
 declare const EMBEDDED_PYTHON_MODULE: string | undefined;
 
-/** In this order they are the module. */
+/** Files of the module, in their order. */
 const parts = ['muster.py', 'muster-asking.py'];
 
 export function pythonModule(): string {

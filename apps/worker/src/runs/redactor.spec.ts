@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { takeLines } from './output-lines';
 import { Redactor } from './redactor';
 
-/** Reads an output as it grows to each of the sizes, as a run's output is read. */
+/** Reads an output that grows to each of the sizes, in the way in which a run's output is read. */
 function readGrowing(output: Buffer, sizes: number[], redactor: Redactor): string[] {
   const lines: string[] = [];
   let [offset, skipping] = [0, false];
@@ -17,11 +17,23 @@ function readGrowing(output: Buffer, sizes: number[], redactor: Redactor): strin
 }
 
 describe('Redaction', () => {
-  it('finds a secret wherever the output is cut, and cuts change nothing of the lines', () => {
+  it('finds a secret wherever the output is cut, and the cuts do not change the lines', () => {
     const secrets = ['correct-horse', 'horse-battery', 'über-geheim', 'aab', 'line one of a key\nline two of a key'];
-    const words = fc.constantFrom(...secrets, 'a', 'corr', 'plain', '\n', '\r\n', ' ', 'ü', '…', 'aaab', 'line one of');
+    const fragments = fc.constantFrom(
+      ...secrets,
+      'a',
+      'corr',
+      'plain',
+      '\n',
+      '\r\n',
+      ' ',
+      'ü',
+      '…',
+      'aaab',
+      'line one of',
+    );
     fc.assert(
-      fc.property(fc.array(words, { maxLength: 40 }), fc.array(fc.nat(), { maxLength: 6 }), (parts, cuts) => {
+      fc.property(fc.array(fragments, { maxLength: 40 }), fc.array(fc.nat(), { maxLength: 6 }), (parts, cuts) => {
         const output = Buffer.from(parts.join(''));
         const redactor = new Redactor(secrets);
         const lines = readGrowing(
@@ -37,7 +49,7 @@ describe('Redaction', () => {
     );
   });
 
-  it('finds a secret that is broken over lines', () => {
+  it('finds a secret that is split over lines', () => {
     const lines = readGrowing(
       Buffer.from('it is corr\nect-\r\nhorse, truly\nnext\n'),
       [12, 17, 20],
@@ -46,7 +58,7 @@ describe('Redaction', () => {
     expect(lines).toEqual(['it is [redacted], truly', 'next']);
   });
 
-  it('finds base64 of a secret, whatever stands around it, wrapped or not', () => {
+  it('finds a secret in base64 of any surrounding text, with or without a line break', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 9 }), fc.string({ maxLength: 9 }), fc.nat(20), (before, after, at) => {
         const secret = 'a rather long secret, for base64?>~';
@@ -58,14 +70,14 @@ describe('Redaction', () => {
         ]) {
           const text = new Redactor([secret]).text(encoded);
           expect(text).toContain('[redacted]');
-          // What stays are characters that the neighbours have a part in.
+          // Only characters that also encode neighbouring bytes remain.
           expect(text.replace('[redacted]', '').replaceAll('\n', '').length).toBeLessThanOrEqual(whole.length - 46 + 4);
         }
       }),
     );
   });
 
-  it('finds a secret in JSON and in an address, in keys and in numbers', () => {
+  it('finds a secret in JSON, in a URL, in keys and in numbers', () => {
     const redactor = new Redactor(['p"w\\d&1', '4711']);
     expect(redactor.text(`login?password=${encodeURIComponent('p"w\\d&1')}`)).toBe('login?password=[redacted]');
     expect(redactor.text(JSON.stringify({ password: 'p"w\\d&1' }))).toBe('{"password":"[redacted]"}');
@@ -74,7 +86,7 @@ describe('Redaction', () => {
     });
   });
 
-  it('lets an unfinished line wait, and a whole one not for the sake of a single letter', () => {
+  it('holds back an incomplete line, and emits a complete line with one matching letter once the output pauses', () => {
     const redactor = new Redactor(['secret-word']);
     const take = (text: string, quiet: boolean) =>
       takeLines({ bytes: Buffer.from(text), skipping: false, final: false, quiet }, redactor);
@@ -94,7 +106,7 @@ describe('Redaction', () => {
     expect(lines[1]).toBe('next');
   });
 
-  it('of nothing finds nothing', () => {
+  it('ignores empty secrets and secrets of one character', () => {
     expect(new Redactor(['', 'x']).text('x marks the spot')).toBe('x marks the spot');
   });
 });

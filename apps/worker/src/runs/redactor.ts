@@ -1,6 +1,6 @@
 import { formsOfSecret, patternOfForms, shortestSecret } from '@muster/contracts/secrets';
 
-/** Shorter ones are found only in one piece: across line breaks they would be found everywhere. */
+/** Minimum length of a secret that is found across line breaks; shorter ones would match too much other text. */
 const shortestAcrossLines = 6;
 
 export interface Span {
@@ -10,16 +10,16 @@ export interface Span {
 
 export interface Findings {
   spans: Span[];
-  /** From here on the bytes may be the beginning of a secret whose rest has not come yet. */
+  /** Position from which the bytes may be the beginning of a secret whose rest has not arrived yet. */
   heldFrom: number;
-  /** How much of a secret that beginning would be. */
+  /** Length of that beginning. */
   heldLength: number;
 }
 
 /**
- * Finds secrets in output: as they are, in JSON, percent-encoded, in base64 at any alignment, each line of one that has
- * several, and all of that with line breaks anywhere within. Works on bytes (latin1: one character each), so that what
- * it says of positions holds for the file that the output is in.
+ * Finds secrets in output: in plain text, in JSON, percent-encoded, in base64 at any alignment, single lines of a
+ * secret with several lines, and all of these with line breaks at any position. Works on bytes (latin1, one character
+ * each), so its positions are valid in the output file.
  */
 export class Redactor {
   private readonly patterns: string[];
@@ -32,7 +32,7 @@ export class Redactor {
     this.patterns = [...new Set([...secrets].flatMap(formsOfSecret).map(bytesOf).map(withoutBreaks))]
       .filter((pattern) => pattern.length >= shortestSecret)
       .sort((a, b) => b.length - a.length);
-    // Within a lookahead: of secrets that overlap, each is found.
+    // The lookahead finds every one of overlapping secrets.
     const expression = `(?=(${patternOfForms(this.patterns)}))`;
     this.expression = this.patterns.length ? new RegExp(expression, 'g') : null;
   }
@@ -44,13 +44,13 @@ export class Redactor {
     return spans.length ? readable(this.cover(raw, spans, 0, raw.length)) : value;
   }
 
-  /** All strings of a JSON value, keys too. */
+  /** Redacts all strings of a JSON value, including its keys. */
   deep<T>(value: T): T {
-    // Half a surrogate pair can't be stored by anybody: through bytes it becomes a replacement character.
+    // The service cannot store half a surrogate pair. The conversion to bytes makes it a replacement character.
     if (typeof value === 'string') return this.text(Buffer.from(value).toString()) as T;
     if (Array.isArray(value)) return value.map((item: unknown) => this.deep(item)) as T;
     if (typeof value !== 'object' || value === null) {
-      // A number can be a secret too, a PIN for one.
+      // A number can be a secret too, such as a PIN.
       const text = typeof value === 'number' ? String(value) : '';
       return text && this.text(text) !== text ? (this.mark as T) : value;
     }
@@ -76,7 +76,7 @@ export class Redactor {
     return { spans, heldFrom: cut ? Math.min(cut.start, heldFrom) : heldFrom, heldLength: held };
   }
 
-  /** The text from `start` to `end` with the spans covered. */
+  /** Returns the text from `start` to `end`, with the mark in place of each span. */
   cover(raw: string, spans: Span[], start: number, end: number): string {
     let text = '';
     let at = start;
@@ -99,9 +99,9 @@ export class Redactor {
   }
 }
 
-/** The secrets of a run, which is given more of them while it goes on. */
+/** The secrets of a run. More are added while it runs. */
 export class KnownSecrets {
-  /** Covers all that are known by now. */
+  /** Redacts all secrets that are known so far. */
   redactor: Redactor;
 
   constructor(private readonly values: string[]) {
@@ -126,12 +126,12 @@ function withoutBreaks(text: string): string {
   return text.replace(/[\r\n]/g, '');
 }
 
-/** The text without line breaks, and where each of its characters was. */
+/** Returns the text without line breaks, and a function that maps a position in it to the position in `raw`. */
 function compactOf(raw: string): { compact: string; rawIndex: (index: number) => number } {
   const breaks: number[] = [];
   for (let at = 0; at < raw.length; at += 1) {
     const code = raw.charCodeAt(at);
-    // Their positions in the compact text: never decreasing, so it can be searched by halves.
+    // Positions in the compact text. They never decrease, so a binary search works.
     if (code === 10 || code === 13) breaks.push(at - breaks.length);
   }
   if (!breaks.length) return { compact: raw, rawIndex: (index) => index };

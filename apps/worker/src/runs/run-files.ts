@@ -12,7 +12,7 @@ export interface SourceFiles {
   others?: Record<string, string>;
 }
 
-/** The folder of one run or session: its sources as they were, with their sums, so that it can be told what ran. */
+/** Creates the folder of a run or session. It contains the sources and their checksums, as evidence of what ran. */
 export function makeRunRoot(folder: string, { script, inputs, others = {} }: SourceFiles): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, 'tmp'), { recursive: true, mode: 0o700 });
@@ -26,7 +26,7 @@ export function makeRunRoot(folder: string, { script, inputs, others = {} }: Sou
   writeWhole(join(folder, 'manifest.json'), JSON.stringify({ files: manifest }));
 }
 
-/** What a run may know of its command. Its environment is not among it: that holds the secrets. */
+/** Returns the fields of a command that its run may read, without secret variables and without the environment. */
 export function inputsOf({ jobId, payload }: Command, secretNames: string[]): Record<string, unknown> {
   const variables = isObject(payload.variables) ? payload.variables : {};
   const open = Object.entries(variables).filter(([name]) => !secretNames.includes(name));
@@ -34,7 +34,7 @@ export function inputsOf({ jobId, payload }: Command, secretNames: string[]): Re
   return { jobId, workflowId, workflowRevision, variables: Object.fromEntries(open) };
 }
 
-/** Old folders go, but for the newest ones and those still needed. */
+/** Removes old folders, except the newest ones and those still needed. Returns the names of the removed folders. */
 export function removeOldRoots(
   folder: string,
   needed: (name: string) => boolean,

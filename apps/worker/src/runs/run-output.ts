@@ -14,7 +14,7 @@ import { writeWhole } from '../host/files';
 import { takeLines } from './output-lines';
 import type { KnownSecrets } from './redactor';
 import type { FilePosition, RunState } from './run-state';
-import { hearEvents } from './script-events';
+import { parseEvents, type ParsedEvents, resultKey } from './script-events';
 import type { Spool } from '../spool/spool';
 import type { Item } from '../spool/spool-item';
 
@@ -24,10 +24,10 @@ const quietMs = 5_000;
 const files = { stdout: 'stdout.log', stderr: 'stderr.log', events: 'events.jsonl' } as const;
 type Stream = keyof typeof files;
 
-/** Reads what a run writes, from where the spool's state says, and puts it into the spool with the new state. */
+/** Reads a run's output from the position in the spool's state, and appends it to the spool with the new state. */
 export class RunOutput {
-  /** What in the script's reports nobody can read. */
-  private strange: string[] = [];
+  /** Descriptions of the script's reports that cannot be parsed. */
+  private invalid: string[] = [];
   private readonly lastGrowth = new Map<Stream, { size: number; at: number }>();
 
   constructor(
@@ -36,7 +36,7 @@ export class RunOutput {
     private readonly secrets: KnownSecrets,
   ) {}
 
-  /** One piece of each stream. Answers whether there was any. `final`: nobody writes any more. */
+  /** Reads one piece of each file. Returns whether there was new output. `final`: no process writes any more. */
   read(final: boolean, now: number): boolean {
     let state: RunState = { ...this.spool.state };
     const items: Item[] = [];
@@ -51,17 +51,17 @@ export class RunOutput {
       }
     }
     const { events, position } = this.readEvents(state.events);
-    const heard = hearEvents(events, { ...state, events: position }, now);
-    state = heard.state;
-    // Before the state that says it was heard: heard twice, it is the same.
-    if (heard.result) writeWhole(join(this.spool.folder, 'result.json'), JSON.stringify(heard.result));
+    const parsed = parseEvents(events, { ...state, events: position }, now);
+    state = parsed.state;
+    // Written before the state with the new position. After a crash the same result is written again.
+    if (parsed.result) writeWhole(join(this.spool.folder, 'result.json'), JSON.stringify(parsed.result));
     if (before === JSON.stringify([state.stdout, state.stderr, state.events])) return false;
-    this.spool.append([...items, ...heard.items], state);
-    // Behind what was read with it, as it takes a number of the log.
-    for (const what of [...this.strange, ...heard.strange]) {
-      this.spool.noteLack({ kind: 'report', reason: `a report of the script could not be read: ${what}` });
+    this.spool.append([...items, ...parsed.items], state);
+    // Noted after the items of this read, because each note uses the next sequence number of the log.
+    for (const description of [...this.invalid, ...parsed.invalid]) {
+      this.spool.noteLack({ kind: 'report', reason: `a report of the script could not be read: ${description}` });
     }
-    this.strange = [];
+    this.invalid = [];
     return true;
   }
 
@@ -70,8 +70,8 @@ export class RunOutput {
     return (Object.keys(files) as Stream[]).reduce((sum, name) => sum + this.size(name) - state[name].offset, 0);
   }
 
-  /** Gives the disk back what was read. Only while the writers are stopped; they append to what is left. */
-  forgetRead(): void {
+  /** Removes what was read from the files. Call it only while the script's processes are stopped; they append later. */
+  removeRead(): void {
     const state = { ...this.spool.state };
     for (const stream of Object.keys(files) as Stream[]) {
       const { offset, skipping } = state[stream];
@@ -90,7 +90,7 @@ export class RunOutput {
     return Math.max(stdout.offset, stderr.offset, events.offset);
   }
 
-  /** The end of what the script wrote to stderr. */
+  /** Returns the end of what the script wrote to stderr, redacted. */
   lastErrors(): string {
     const from = Math.max(0, this.size('stderr') - chunkBytes);
     return this.secrets.redactor.text(this.piece('stderr', from, chunkBytes).toString('utf8'));
@@ -103,7 +103,7 @@ export class RunOutput {
     now: number,
   ): { lines: string[]; position: FilePosition } {
     const size = this.size(stream);
-    // Smaller than what was read: it was emptied, and the worker died before it could write that down.
+    // A file that is shorter than the position was truncated, and the worker died before it saved the new position.
     const offset = size < position.offset ? 0 : position.offset;
     if (size === offset) return { lines: [], position: { ...position, offset } };
     const growth = this.lastGrowth.get(stream);
@@ -131,7 +131,7 @@ export class RunOutput {
     if (position.skipping) begin = bytes.indexOf(10) + 1 || bytes.length;
     else if (!bytes.includes(10)) {
       if (bytes.length < longestEventBytes) return { events: [], position: { ...position, offset } };
-      this.strange.push('a line is too long');
+      this.invalid.push('a line is too long');
       return { events: [], position: { offset: offset + bytes.length, skipping: true } };
     }
     const end = Math.max(begin, bytes.lastIndexOf(10) + 1);
@@ -166,8 +166,10 @@ export class RunOutput {
   }
 }
 
-/** The result that the script gave last, redacted already. */
+/** Returns the last result that the script reported; it is redacted already. */
 export function readResult(spoolFolder: string): unknown {
   const path = join(spoolFolder, 'result.json');
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { of: unknown }).of : undefined;
+  return existsSync(path)
+    ? (JSON.parse(readFileSync(path, 'utf8')) as NonNullable<ParsedEvents['result']>)[resultKey]
+    : undefined;
 }

@@ -3,7 +3,7 @@ import type { Origin } from '../protocol/origin';
 
 export interface FilePosition {
   offset: number;
-  /** Within a line that was too long and is being skipped. */
+  /** Whether the position is within an overlong line that is being skipped. */
   skipping: boolean;
 }
 
@@ -14,18 +14,18 @@ export interface OpenStep {
   startedAt: string;
 }
 
-/** Where the reading of a run's output stands. It is written together with what was read. */
+/** Progress of reading a run's output. It is saved in the same record as the items that were read. */
 export interface RunState {
   jobId: string;
   runRoot: string;
-  /** Of the request that it comes from; its reports send it on. A state that an older worker left has none. */
+  /** Headers of the request that caused the run; its reports carry them. Absent in the state of an older worker. */
   origin?: Origin;
   logSeq: number;
   callbackSeq: number;
   stepOrder: number;
   openSteps: Record<string, OpenStep>;
   progress: { percent?: number; currentStep?: string };
-  /** The script's word for why it fails. */
+  /** Error code that the script set for its failure. */
   errorCode?: ScriptErrorCode;
   stdout: FilePosition;
   stderr: FilePosition;

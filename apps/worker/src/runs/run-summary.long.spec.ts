@@ -5,7 +5,7 @@ import { runOf, WorkerHarness } from '../testing/worker-process.harness';
 
 const path = '/api/pilot/run-summary';
 
-describe('a run’s summary', () => {
+describe('A run’s summary', () => {
   let service: FakeService;
   let worker: WorkerHarness;
 
@@ -20,27 +20,27 @@ describe('a run’s summary', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const told = (jobId: string) => service.accepted(path).filter(({ text }) => text.includes(jobId));
+  const delivered = (jobId: string) => service.accepted(path).filter(({ text }) => text.includes(jobId));
   const end = (jobId: string) => service.until('the end', () => service.terminal(jobId));
 
-  it('is sent until it is taken, also by a service that does not know of summaries yet, and before the end', async () => {
+  it('is sent until the service accepts it, even if the service has no summaries yet, and before the end', async () => {
     const ways = [{ status: 503 }, 'hang up' as const, { status: 404, body: { code: 'not_found' } }, { status: 405 }];
-    service.interfere = (heard) => (heard.path === path ? ways.shift() : undefined);
+    service.interfere = (request) => (request.path === path ? ways.shift() : undefined);
     const run = runOf('import muster\nmuster.run_summary("b", claims=[{"claim_id": "c", "outcome": "failed"}])');
     await service.push(run);
     expect(await end(run.jobId)).toMatchObject({ status: 'completed' });
     expect(ways).toEqual([]);
-    expect(told(run.jobId)).toHaveLength(1);
-    expect(service.heard.findIndex((heard) => heard.body?.status === 'completed')).toBeGreaterThan(
-      service.heard.findLastIndex((heard) => heard.path === path),
+    expect(delivered(run.jobId)).toHaveLength(1);
+    expect(service.requests.findIndex((request) => request.body?.status === 'completed')).toBeGreaterThan(
+      service.requests.findLastIndex((request) => request.path === path),
     );
   });
 
-  it('is given up where the service refuses it by its code, holds nothing back, and is named with the end', async () => {
-    const asked: string[] = [];
-    service.interfere = (heard) => {
-      if (heard.path !== path) return undefined;
-      asked.push(heard.body.batchSummary.batchId);
+  it('is dropped if the service refuses it with a code of its own, and is reported as missing', async () => {
+    const batchIds: string[] = [];
+    service.interfere = (request) => {
+      if (request.path !== path) return undefined;
+      batchIds.push(request.body.batchSummary.batchId);
       return { status: 404, body: { code: 'JOB_NOT_FOUND', detail: 'There is no such job.' } };
     };
     const run = runOf(
@@ -54,20 +54,20 @@ describe('a run’s summary', () => {
         reason: `summary of the batch ${batchId}: answered 404: There is no such job.`,
       })),
     });
-    expect(asked).toEqual(['gone', 'gone too']);
+    expect(batchIds).toEqual(['gone', 'gone too']);
   });
 
-  it('outlives the worker that was killed before it was taken', async () => {
-    service.interfere = (heard) => (heard.path === path ? { status: 503 } : undefined);
+  it('is delivered by the next worker if the first one was killed before', async () => {
+    service.interfere = (request) => (request.path === path ? { status: 503 } : undefined);
     const claims = 'claims=[{"claim_id": "c%d" % n, "outcome": "failed"} for n in range(5000)]';
     const run = runOf(`import muster\nmuster.run_summary("kept", ${claims})`);
     await service.push(run);
-    await service.until('an attempt', () => service.heard.find((heard) => heard.path === path));
+    await service.until('an attempt', () => service.requests.find((request) => request.path === path));
     await worker.kill();
     service.interfere = () => undefined;
     await worker.start();
     await end(run.jobId);
-    expect(told(run.jobId).map(({ body }) => [body.batchSummary.batchId, body.claimResults.length])).toEqual([
+    expect(delivered(run.jobId).map(({ body }) => [body.batchSummary.batchId, body.claimResults.length])).toEqual([
       ['kept', 5000],
     ]);
   });

@@ -3,7 +3,7 @@ import { runOf, WorkerHarness } from '../testing/worker-process.harness';
 
 const path = '/api/pilot/run-summary';
 
-describe('a run’s summary', () => {
+describe('A run’s summary', () => {
   let service: FakeService;
   let worker: WorkerHarness;
 
@@ -20,7 +20,7 @@ describe('a run’s summary', () => {
 
   const end = (jobId: string) => service.until('the end', () => service.terminal(jobId));
 
-  it('is the run’s own batch unless it names one, with times and rows as the service reads them', async () => {
+  it('is for the run’s own batch unless it names a batch, with times and rows in the service’s format', async () => {
     const run = runOf(`
 import datetime, muster
 muster.run_summary(

@@ -19,7 +19,7 @@ describe('A run', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('has the id and the trace of the request that it comes from, and all that it reports sends them on', async () => {
+  it('gets the id and the trace of the request that caused it, and all its reports carry them', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const script = `
 import muster, os
@@ -36,7 +36,7 @@ with muster.step("one"):
     const { jobId } = run;
     const terminal = await service.until('the end', () => service.terminal(jobId));
     expect(terminal.result).toEqual({ id: 'asked-for', trace: traceparent });
-    const reports = service.heard.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
+    const reports = service.requests.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
     expect(new Set(reports.map(({ path }) => path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]+/g, '*')))).toEqual(
       new Set(['/api/job-webhook', '/api/job-logs', '/api/agents/*/step-status', '/api/agents/*/uploads']),
     );
@@ -49,11 +49,11 @@ with muster.step("one"):
     const result = await service.until('the result', () => service.result(snippet.commandId));
     expect(result).toMatchObject({ status: 'success', output: 'another\n' });
     expect(result).not.toHaveProperty('origin');
-    const told = service.heard.find(({ path }) => path.endsWith(`${snippet.commandId}/result`));
-    expect(told?.headers).toMatchObject({ 'x-request-id': 'another' });
+    const report = service.requests.find(({ path }) => path.endsWith(`${snippet.commandId}/result`));
+    expect(report?.headers).toMatchObject({ 'x-request-id': 'another' });
   });
 
-  it('may report what JSON or the service cannot take', async () => {
+  it('may report values that JSON or the service does not accept, which are replaced', async () => {
     const run = runOf(`
 import muster
 with muster.step("a\\0b \\ud800", metadata={"nan": float("nan"), 1: {2, 2}, "type": "claim_result", "large": "x" * 100000}): pass
@@ -74,7 +74,7 @@ print("c\\0d")
     ).toEqual(['a\ufffdb', 'c\ufffdd']);
   });
 
-  it('that exits with a code fails with the last line of stderr, the code, and the last lines', async () => {
+  it('fails with the last line of stderr, the exit code and the last lines if the script fails', async () => {
     const run = runOf('import sys\nfor n in range(30): print("line", n, file=sys.stderr)\nsys.exit(7)');
     await service.push(run);
     const { status, error } = await service.until('the end', () => service.terminal(run.jobId));

@@ -17,7 +17,7 @@ describe('A run', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('says first that it runs, reports steps, logs, claims, usage and uploads, and last its end', async () => {
+  it('reports first that it runs, then steps, logs, claims, usage and uploads, and last its end', async () => {
     const run = runOf(
       `
 import muster, os, sys
@@ -54,7 +54,7 @@ print("to stderr", file=sys.stderr)
     expect(terminal).toMatchObject({ status: 'completed', result: { seen: { PORTAL: 'x' } } });
     expect(service.uploads.get(terminal.screenshotKey)?.toString()).toBe('png');
     expect(service.webhooks(jobId)[0]).toEqual({ jobId, status: 'running', seq: 1 });
-    const callbacks = service.heard.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
+    const callbacks = service.requests.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
     expect(callbacks[0]!.body.status).toBe('running');
     expect(callbacks.at(-1)!.body).toEqual(terminal);
 
@@ -89,7 +89,7 @@ print("to stderr", file=sys.stderr)
     });
   });
 
-  it('is alone: a second one is refused meanwhile, a snippet is not', async () => {
+  it('is the only one: a second run is refused while it runs, a snippet is accepted', async () => {
     const run = runOf('import os, time\nwhile not os.path.exists("go"): time.sleep(0.01)');
     await service.push(run);
     expect(await service.push(runOf('pass'))).toBe(409);

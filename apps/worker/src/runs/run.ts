@@ -49,12 +49,12 @@ const leftoverGraceMs = 2_000;
 const largestResultBytes = 256 * 1024;
 const defaultMaxRuntimeMs = 12 * 3600_000;
 
-/** One run of a script, from its folder to the last word on it. Its state is on disk: a new worker takes it over. */
+/** One run of a script, from its folder to its final report. Its state is on disk, so a new worker can take it over. */
 export class Run {
-  /** Resolves with how many processes could not be killed, when the run's end is in the spool. */
+  /** Resolves when the run's end is in the spool, to the number of processes that could not be killed. */
   readonly concluded: Promise<number>;
   private ending: Ending | undefined;
-  /** A later stop may leave less time than the first. */
+  /** A later stop may shorten the grace period of the first. */
   private readonly grace: Grace = {};
   private detached = false;
   private isUnreadable = false;
@@ -96,7 +96,7 @@ export class Run {
     return new Run(commandId, spool, record, secrets, context, (run) => run.launchScript(command, env));
   }
 
-  /** Takes a run over that another worker started. One of which nothing is left is reported as failed. */
+  /** Takes over a run that another worker started. A run without any process left is reported as failed. */
   static adopt(commandId: string, spool: Spool, context: RunContext): Run {
     const record = readJson<RunRecord>(join(spool.state.runRoot, 'run.json')) ?? {
       root: null,
@@ -104,13 +104,13 @@ export class Run {
       maxRuntimeMs: null,
       secretNames: [],
     };
-    // Died between the launch and writing that down: the launcher is the oldest of the run's processes.
+    // The worker died between launching and saving that. The launcher is the oldest process of the run.
     record.root ??= findProcesses({ runId: commandId, root: null }).sort((a, b) => a.pid - b.pid)[0] ?? null;
     if (record.root && !isAlive(record.root)) record.root = null;
     const env = record.root ? readEnvironment(record.root.pid) : {};
     const secrets = new KnownSecrets([...secretsOf(record.secretNames, env), ...codesIn(spool.state.runRoot)]);
     const run = new Run(commandId, spool, record, secrets, context, () => Promise.resolve());
-    // The launcher has died, and with it what we would know the secrets by: what nobody has read stays unread.
+    // Without the launcher's environment the secrets are unknown, so output that is still unread must stay unread.
     run.isUnreadable = record.root === null;
     signalProcesses(run.marker, 'SIGCONT');
     return run;
@@ -120,12 +120,12 @@ export class Run {
     return this.secrets.redactor.text(text);
   }
 
-  /** What came for one of its questions. */
+  /** Stores the answer to one of the run's questions. */
   answer(payload: Record<string, unknown>): void {
     this.asks.give(payload);
   }
 
-  /** Ends the run: the first reason is the one. Resolves when nothing of it lives. */
+  /** Ends the run; the first reason counts. Resolves when its processes are killed and its end is in the spool. */
   stop(ending: Ending): Promise<number> {
     this.grace.until = Math.min(this.grace.until ?? Infinity, Date.now() + ending.graceMs);
     if (!this.ending) {
@@ -140,7 +140,7 @@ export class Run {
     return this.ending?.status === 'silent';
   }
 
-  /** Lets the run live on for the worker that comes after this one. */
+  /** Stops watching the run, which keeps running for the next worker. */
   detach(): void {
     this.detached = true;
     this.wake.abort();
@@ -159,7 +159,7 @@ export class Run {
   }
 
   private async live(prepare: (run: Run) => Promise<void>): Promise<number> {
-    // The constructor is done before anything is begun.
+    // Lets the constructor finish before the run starts.
     await Promise.resolve();
     try {
       await prepare(this);
@@ -170,7 +170,7 @@ export class Run {
     try {
       await this.watch(output);
     } catch (error) {
-      // Nobody would read what it goes on to do, nor end it.
+      // A run that is not watched must end: nothing would read its output or stop it.
       this.ending ??= brokenBy(error, 'worker_failed');
     }
     this.asks.end();
@@ -187,7 +187,7 @@ export class Run {
       const more = this.readSome(output);
       if (ended) break;
       this.ending ??= this.overdue();
-      this.sayThatItRuns();
+      this.sendHeartbeat();
       await this.pause(more ? 1 : tickMs);
     }
   }
@@ -196,7 +196,7 @@ export class Run {
     const { python } = this.context;
     const inputs = inputsOf(command, this.record.secretNames);
     makeRunRoot(this.root, { script: textOf(command.payload.script), inputs });
-    const script = await this.bringBundle(command);
+    const script = await this.placeRunBundle(command);
     if (this.ending || this.detached) return;
     const [stdout, stderr] = ['stdout.log', 'stderr.log'].map((name) => openSync(join(this.root, name), 'a', 0o600));
     try {
@@ -220,8 +220,10 @@ export class Run {
     }
   }
 
-  /** Answers what is to be started: the workflow's script, or where that is empty what the bundle begins with. */
-  private async bringBundle({ payload }: Command): Promise<string> {
+  /**
+   * Places the run's bundle. Returns the file to start: the workflow's script or, if it is empty, the bundle's main.py.
+   */
+  private async placeRunBundle({ payload }: Command): Promise<string> {
     const script = join(this.root, 'script.py');
     const bundle = bundleOf(payload);
     if (!bundle) return script;
@@ -232,20 +234,20 @@ export class Run {
     return main;
   }
 
-  /** Answers whether there is more at once. */
+  /** Reads some output. Returns whether more can be read at once. */
   private readSome(output: RunOutput): boolean {
     const limit = this.context.spoolLimitBytes;
     const full = this.spool.bytes > (this.stopped ? limit / 2 : limit);
-    // A few pieces at a time: other things wait too.
+    // Reads only a few pieces, because other work is waiting too.
     let more = !full;
     for (let pieces = 0; more && pieces < 8; pieces += 1) more = output.read(false, Date.now());
     const tooLong = output.readBytes() > limit / 4 || (full && output.unreadBytes() > limit / 4);
     if (!this.stopped && tooLong) {
-      // Its output goes to a file, which never makes the script wait: so we do.
+      // Writing to a file never blocks the script, so its processes are stopped instead.
       signalProcesses(this.marker, 'SIGSTOP');
       this.stopped = true;
     } else if (this.stopped && !full && !more) {
-      output.forgetRead();
+      output.removeRead();
       signalProcesses(this.marker, 'SIGCONT');
       this.stopped = false;
     }
@@ -259,10 +261,10 @@ export class Run {
     return { status: 'failed', error, errorCode: 'execution_timeout', graceMs: 5_000 };
   }
 
-  private sayThatItRuns(): void {
+  private sendHeartbeat(): void {
     if (Date.now() - this.lastHeartbeat < heartbeatMs) return;
     this.lastHeartbeat = Date.now();
-    // While earlier ones wait, another one would say nothing new.
+    // While earlier events wait for delivery, another heartbeat would add nothing.
     if (!this.spool.isDrained('events')) return;
     const state = { ...this.spool.state };
     this.spool.append([progressOf(state)], state);
@@ -281,7 +283,7 @@ export class Run {
         const reason = `the last ${unread} bytes of output: after a restart the worker no longer knows which secrets they may contain`;
         this.spool.noteLack({ kind: 'report', reason });
       }
-      const body = this.lastWord(output);
+      const body = this.finalReport(output);
       const state = { ...this.spool.state };
       const items: Item[] = closeSteps(state, body.status === 'completed', Date.now());
       state.callbackSeq += 1;
@@ -289,28 +291,28 @@ export class Run {
       this.spool.append(items, { ...state, ended: true });
     }
     closeTemporaryFolder(this.root);
-    // What the script wrote may hold secrets; what was sent of it doesn't.
+    // The script's raw output may contain secrets. What was sent of it is redacted.
     for (const name of ['stdout.log', 'stderr.log', 'events.jsonl', 'tmp', asksFolder, answersFolder]) {
       rmSync(join(this.root, name), { recursive: true, force: true });
     }
     return remaining;
   }
 
-  private lastWord(output: RunOutput): LastReport {
+  private finalReport(output: RunOutput): LastReport {
     const code = this.exitCode();
     const result = readResult(this.spool.folder);
-    const given: Pick<LastReport, 'result'> = result === undefined || !this.fits(result) ? {} : { result };
+    const resultField: Pick<LastReport, 'result'> = result === undefined || !this.fits(result) ? {} : { result };
     if (this.ending && this.ending.status !== 'silent') {
       const { graceMs: _, ...ending } = this.ending;
-      return { ...ending, error: this.secrets.redactor.text(ending.error), ...given };
+      return { ...ending, error: this.secrets.redactor.text(ending.error), ...resultField };
     }
-    if (code === 0) return { status: 'completed', ...given };
-    const { why, errorCode } = endOf(code, this.record.root !== null);
+    if (code === 0) return { status: 'completed', ...resultField };
+    const { reason, errorCode } = endOf(code, this.record.root !== null);
     return {
       status: 'failed',
-      error: describeFailure(why, this.isUnreadable ? '' : output.lastErrors()),
+      error: describeFailure(reason, this.isUnreadable ? '' : output.lastErrors()),
       errorCode: this.spool.state.errorCode ?? errorCode,
-      ...given,
+      ...resultField,
     };
   }
 
@@ -331,7 +333,7 @@ export class Run {
     try {
       writeWhole(join(this.root, 'run.json'), JSON.stringify({ ...this.record, ending: this.ending }));
     } catch {
-      // Its folder isn't there yet; then there is nothing that could be adopted.
+      // The folder does not exist yet, so there is no process that a new worker could adopt.
     }
   }
 

@@ -13,7 +13,7 @@ import { Spool } from '../spool/spool';
 
 const jobOver: Ending = { status: 'cancelled', error: 'the service reported that the job has ended', graceMs: 2_000 };
 
-/** The run of this moment, and all runs of which something is still to be delivered. */
+/** The current run, and all runs with reports that are not delivered yet. */
 export class Runs {
   private current: Run | null = null;
   private readonly deliveries = new Map<string, { delivery: Delivery; spool: Spool; done: Promise<void> }>();
@@ -34,12 +34,12 @@ export class Runs {
     return this.current !== null;
   }
 
-  /** Without the secrets of the run of this moment, whose files may have them while it goes on. */
+  /** Redacts the secrets of the current run, because its files may contain them while it runs. */
   redact(text: string): string {
     return this.current?.redact(text) ?? text;
   }
 
-  /** Jobs of which the service has not yet heard the end. */
+  /** Returns the jobs whose end the service has not received yet. */
   jobIds(): string[] {
     const undelivered = [...this.deliveries.values()].map(({ delivery }) => delivery.jobId);
     return [...new Set([...(this.current ? [this.current.jobId] : []), ...undelivered])];
@@ -57,7 +57,7 @@ export class Runs {
     );
   }
 
-  /** After a start of the worker: what it left is taken over, or reported as lost. */
+  /** Takes over the runs of the previous worker, or reports them as lost. */
   recover(): void {
     for (const { id, jobId } of this.journal.unfinished().filter(({ kind }) => kind === 'run')) {
       const folder = join(this.folders.spool, id);
@@ -85,14 +85,14 @@ export class Runs {
     for (const [id, { spool }] of this.deliveries) this.addDelivery(id, spool);
   }
 
-  /** An answer to what the run of a job asks; one that is over needs none. */
+  /** Passes the answer to a question to the job's run. Fails if the run has ended. */
   answer({ jobId, payload }: Command): Result {
     if (this.current?.jobId !== jobId) return { status: 'failed', error: 'the run is no longer on this worker' };
     this.current.answer(payload);
     return { status: 'success' };
   }
 
-  /** Ends the run of a job, if it is here. Resolves with what could not be killed. */
+  /** Ends the job's run, if it is here. Resolves to the number of processes that could not be killed. */
   async stopJob(jobId: string, ending: Ending): Promise<number> {
     return this.current?.jobId === jobId ? this.current.stop(ending) : 0;
   }
@@ -101,7 +101,7 @@ export class Runs {
     await this.current?.stop(ending);
   }
 
-  /** The service wants nothing more of this job: its processes go, and what it still had to say. */
+  /** Kills the job's processes and drops its undelivered reports, because the service wants no more of them. */
   async abandon(jobId: string): Promise<void> {
     if (this.current?.jobId === jobId) {
       this.context.log('warn', 'the service abandoned the run; ending it', { jobId });
@@ -122,7 +122,7 @@ export class Runs {
     await Promise.all([...this.deliveries.values()].map(({ done }) => done));
   }
 
-  /** Leaves everything as it is, for the worker that comes after this one. */
+  /** Stops delivering and watching without ending anything, so that the next worker can continue. */
   async detach(): Promise<void> {
     this.current?.detach();
     for (const { delivery } of this.deliveries.values()) delivery.stop();

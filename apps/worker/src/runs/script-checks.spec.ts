@@ -10,12 +10,12 @@ import {
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { firstState } from './run-state';
-import { hearEvents } from './script-events';
+import { parseEvents } from './script-events';
 import type { Item } from '../spool/spool-item';
 
 const jobId = '0190a5b4-0000-7000-8000-000000000002';
 
-/** Calls at a limit of the service, and the same just behind it. */
+/** Calls at a limit of the service, each with a call just past that limit. */
 const calls: [taken: string, refused: string][] = [
   ['claim("x" * 200, "failed")', 'claim("x" * 201, "failed")'],
   ['claim(7, "failed")', 'claim("", "failed")'],
@@ -51,39 +51,39 @@ import muster
 def claim_of(claim_id, **more): return {"claim_id": claim_id, "outcome": "failed", **more}
 def nested(levels): return 1 if levels == 0 else [nested(levels - 1)]
 names = {**vars(muster), "claim_of": claim_of, "nested": nested}
-heard = []
+outcomes = []
 for calls in json.load(sys.stdin):
-    heard.append([])
+    outcomes.append([])
     for call in calls:
         out, sys.stdout = sys.stdout, io.StringIO()
         try:
             eval(call, names)
-            heard[-1].append(json.loads(sys.stdout.getvalue().splitlines()[0][len("[muster] "):]))
+            outcomes[-1].append(json.loads(sys.stdout.getvalue().splitlines()[0][len("[muster] "):]))
         except ValueError as error:
-            heard[-1].append(str(error))
+            outcomes[-1].append(str(error))
         finally:
             sys.stdout = out
-print(json.dumps(heard))
+print(json.dumps(outcomes))
 `;
 
-describe('what a script reports', () => {
-  it('is refused to the script with a sentence where the service would refuse it, and else taken by both', () => {
+describe('Checks of the muster module', () => {
+  it('refuse with a message what the service would refuse, and accept what the service accepts', () => {
     const text = execFileSync('python3', ['-c', program], {
       input: JSON.stringify(calls),
       env: { PYTHONPATH: resolve(__dirname), PYTHONDONTWRITEBYTECODE: '1' },
       maxBuffer: 64 * 1024 * 1024,
     }).toString();
-    const heard = JSON.parse(text) as [taken: unknown, refused: unknown][];
-    for (const [at, [taken, refused]] of heard.entries()) {
+    const outcomes = JSON.parse(text) as [taken: unknown, refused: unknown][];
+    for (const [at, [taken, refused]] of outcomes.entries()) {
       const [call] = calls[at]!;
-      const { items, strange } = hearEvents([taken], firstState(jobId, '/run'), Date.now());
-      expect([call, strange, items.flatMap(faultsOf)]).toEqual([call, [], []]);
+      const { items, invalid } = parseEvents([taken], firstState(jobId, '/run'), Date.now());
+      expect([call, invalid, items.flatMap(faultsOf)]).toEqual([call, [], []]);
       expect(refused).toMatch(/^muster(\.[a-z_]+)?: ./);
     }
   });
 });
 
-/** What the service would say of it. */
+/** Returns the validation errors with which the service would answer. */
 function faultsOf(item: Item): unknown[] {
   const faults = new Faults();
   const read = (type: new () => object, value: object): object =>

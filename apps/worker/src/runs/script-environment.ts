@@ -10,19 +10,19 @@ export interface WorkerFacts {
   organizationId: string;
   signingSecret: string;
   scriptBase: Record<string, string>;
-  /** The worker's own. */
+  /** The worker's folder. */
   folder: string;
 }
 
 const ownSecrets = ['SERVICE_API_KEY', 'SERVICE_SIGNING_SECRET'];
-/** Names of the interface, which hold addresses and ids. */
+/** Variables of the interface that contain URLs and ids, which are not secret. */
 const open =
   /^(SERVICE_(BASE_URL|WORKFLOW_PACK[A-Z_]*|RUNTIME_BUNDLE[A-Z_]*)|(AGENT|ORGANIZATION|MUSTER|WORKFLOW|RUNTIME|PORTAL|REQUEST|TRACE)([A-Z_]*)|TRACEPARENT)$/;
 
-/** A small clean base, what the command brings, and above it what only the worker can say. */
+/** Returns a small clean base, the worker's facts, the command's variables, and last what a command cannot override. */
 export function scriptEnvironment(command: Command, facts: WorkerFacts, runRoot: string): Record<string, string> {
   const { scriptBase } = facts;
-  // Found here, it need not be found by each script in its own way; one that is named and not there stays named.
+  // The worker finds the browser for all scripts. A CHROMIUM that is set is passed on, even if the file is missing.
   const browser = scriptBase['CHROMIUM'] ? null : findBrowser(scriptBase);
   return {
     ...scriptBase,
@@ -44,7 +44,7 @@ export function scriptEnvironment(command: Command, facts: WorkerFacts, runRoot:
   };
 }
 
-/** Which variables are secret. A service that doesn't say so means all that are neither inputs nor ids. */
+/** Returns the names of secret variables. If the service lists none, all are secret except inputs and ids. */
 export function secretNamesOf({ env, payload }: Command): string[] {
   if (Array.isArray(payload.secretNames)) return [...ownSecrets, ...payload.secretNames.map(String)];
   const variables = isObject(payload.variables) ? payload.variables : {};

@@ -1,19 +1,19 @@
 import { firstState } from './run-state';
-import { hearEvents } from './script-events';
+import { parseEvents } from './script-events';
 
 const now = Date.parse('2026-03-02T09:00:00Z');
 
-describe('hearEvents', () => {
+describe('parseEvents', () => {
   it.each([1e13, -1, Number.MAX_VALUE, NaN, '1767225600', null, undefined])(
-    'takes the time at which it reads a step whose own is none: %p',
+    'uses the time of reading if the time of an event is invalid: %p',
     (at) => {
       const events = [
         { type: 'step_started', key: 'a', name: 'Open the portal', at },
         { type: 'step_finished', key: 'a', at },
         { type: 'log', message: 'done', at },
       ];
-      const { items, strange } = hearEvents(events, firstState('job', '/run'), now);
-      expect(strange).toEqual([]);
+      const { items, invalid } = parseEvents(events, firstState('job', '/run'), now);
+      expect(invalid).toEqual([]);
       const time = '2026-03-02T09:00:00.000Z';
       expect(items).toMatchObject([
         { kind: 'step', body: { status: 'running', startedAt: time } },
@@ -23,8 +23,8 @@ describe('hearEvents', () => {
     },
   );
 
-  it('takes the script’s own time', () => {
-    const { items } = hearEvents(
+  it('uses the time of the event if it is valid', () => {
+    const { items } = parseEvents(
       [{ type: 'step_started', key: 'a', at: 1767225600.25 }],
       firstState('job', '/run'),
       now,

@@ -5,29 +5,32 @@ import { levelOf, type OpenStep, type RunState } from './run-state';
 import type { Item } from '../spool/spool-item';
 
 const claimsPerRequest = 100;
-/** The year 10000, in seconds: nobody takes a time behind it. */
+/** The year 10000, in seconds since 1970. The service accepts no later time. */
 const endOfTime = 253_402_300_800;
 
-export interface Heard {
+/** Key of the result in its event and in result.json. */
+export const resultKey = 'of';
+
+export interface ParsedEvents {
   items: Item[];
   state: RunState;
-  /** Set when the script gave a result. */
-  result?: { of: unknown };
-  strange: string[];
+  /** Set if the script reported a result. */
+  result?: Record<typeof resultKey, unknown>;
+  invalid: string[];
 }
 
-/** What lines of events.jsonl (parsed and redacted) mean, in their order. Pure: the same lines, the same numbers. */
-export function hearEvents(events: unknown[], before: RunState, now: number): Heard {
-  const heard: Heard = { items: [], strange: [], state: { ...before, openSteps: { ...before.openSteps } } };
+/** Converts events (parsed and redacted lines of events.jsonl) to items. Pure: repeating it gives the same numbers. */
+export function parseEvents(events: unknown[], before: RunState, now: number): ParsedEvents {
+  const parsed: ParsedEvents = { items: [], invalid: [], state: { ...before, openSteps: { ...before.openSteps } } };
   let progressed = false;
   for (const event of events) {
-    if (!isObject(event)) heard.strange.push('not an object');
-    else if (event.type === 'progress') progressed = hearProgress(heard, event);
-    else hearEvent(heard, event, now);
+    if (!isObject(event)) parsed.invalid.push('not an object');
+    else if (event.type === 'progress') progressed = parseProgress(parsed, event);
+    else parseEvent(parsed, event, now);
   }
-  // A script may report progress for every row: of each reading the last one is enough.
-  if (progressed) heard.items.push(progressOf(heard.state));
-  return heard;
+  // A script may report progress for every row; only the last progress of a read is sent.
+  if (progressed) parsed.items.push(progressOf(parsed.state));
+  return parsed;
 }
 
 export function progressOf(state: RunState): Item {
@@ -38,7 +41,7 @@ export function progressOf(state: RunState): Item {
   return { kind: 'webhook', body: { status: 'running', progress, seq: state.callbackSeq } };
 }
 
-/** The steps that the script left open when it ended. */
+/** Closes the steps that the script left open when it ended, and returns their reports. */
 export function closeSteps(state: RunState, completed: boolean, now: number): Item[] {
   const open = Object.values(state.openSteps).sort((a, b) => a.order - b.order);
   state.openSteps = {};
@@ -46,8 +49,8 @@ export function closeSteps(state: RunState, completed: boolean, now: number): It
   return open.map((step) => stepItem(state, step, { status: completed ? 'passed' : 'failed', finishedAt: now, error }));
 }
 
-function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): void {
-  const { state, items } = heard;
+function parseEvent(parsed: ParsedEvents, event: Record<string, unknown>, now: number): void {
+  const { state, items } = parsed;
   const isTime = typeof event.at === 'number' && event.at >= 0 && event.at < endOfTime;
   const at = isTime ? (event.at as number) * 1000 : now;
   switch (event.type) {
@@ -60,7 +63,7 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
     }
     case 'step_finished': {
       const step = state.openSteps[textOf(event.key)];
-      if (!step) return void heard.strange.push('a step ended that was not started');
+      if (!step) return void parsed.invalid.push('a step ended that was not started');
       delete state.openSteps[textOf(event.key)];
       const status = event.status === 'failed' ? 'failed' : 'passed';
       const error = textOf(event.error) || undefined;
@@ -81,7 +84,7 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
       return;
     }
     case 'claim': {
-      if (!isObject(event.claim)) return void heard.strange.push('a claim must be an object');
+      if (!isObject(event.claim)) return void parsed.invalid.push('a claim must be an object');
       const last = items.at(-1);
       if (last?.kind === 'claims' && last.claims.length < claimsPerRequest) last.claims.push(event.claim);
       else items.push({ kind: 'claims', claims: [event.claim] });
@@ -89,17 +92,17 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
     }
     case 'upload': {
       const [file, filename] = [textOf(event.file), textOf(event.filename)];
-      if (!/^[0-9a-f]{32}$/.test(file) || !filename) return void heard.strange.push('an upload must name its file');
+      if (!/^[0-9a-f]{32}$/.test(file) || !filename) return void parsed.invalid.push('an upload must name its file');
       items.push({ kind: 'upload', file, filename, screenshot: event.screenshot === true });
       return;
     }
     case 'result':
-      if (isObject(event.value)) heard.result = { of: event.value.of };
+      if (isObject(event.value)) parsed.result = { [resultKey]: event.value[resultKey] };
       return;
     case 'error_code': {
       const code = textOf(event.code);
       if (!/^[a-z][a-z0-9_]{0,63}$/.test(code))
-        return void heard.strange.push('an error code must have 1 to 64 letters, digits and underscores');
+        return void parsed.invalid.push('an error code must have 1 to 64 letters, digits and underscores');
       state.errorCode = code as ScriptErrorCode;
       return;
     }
@@ -107,11 +110,11 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
       if (isObject(event.body)) items.push({ kind: 'summary', body: summaryOf(event.body, state.jobId) });
       return;
     default:
-      heard.strange.push(`unknown type ${JSON.stringify(event.type)}`);
+      parsed.invalid.push(`unknown type ${JSON.stringify(event.type)}`);
   }
 }
 
-function hearProgress({ state }: Heard, { percent, currentStep }: Record<string, unknown>): boolean {
+function parseProgress({ state }: ParsedEvents, { percent, currentStep }: Record<string, unknown>): boolean {
   state.progress = {
     ...(typeof percent === 'number' ? { percent: Math.min(100, Math.max(0, percent)) } : {}),
     ...(typeof currentStep === 'string' ? { currentStep: currentStep.slice(0, 500) } : {}),
@@ -119,10 +122,10 @@ function hearProgress({ state }: Heard, { percent, currentStep }: Record<string,
   return true;
 }
 
-/** A summary that names no batch is of the run's own. */
+/** A summary without a batch id is for the run's own batch. */
 function summaryOf(body: Record<string, unknown>, jobId: string): Record<string, unknown> {
-  const given = isObject(body.batchSummary) ? body.batchSummary : {};
-  return { ...body, batchSummary: { jobId, batchId: jobId, ...given } };
+  const reported = isObject(body.batchSummary) ? body.batchSummary : {};
+  return { ...body, batchSummary: { jobId, batchId: jobId, ...reported } };
 }
 
 function newStep(state: RunState, name: string, at: number, stepId?: string): OpenStep {
@@ -131,7 +134,7 @@ function newStep(state: RunState, name: string, at: number, stepId?: string): Op
   return { order: state.stepOrder, name: name.slice(0, 500), startedAt, ...(stepId ? { stepId } : {}) };
 }
 
-/** The service refuses larger metadata, and the step with it: of those the short entries stay. */
+/** Reduces metadata that is too large to its short entries, because the service would refuse the whole step. */
 function smallEnough(metadata: Record<string, unknown>): Record<string, unknown> {
   if (Buffer.byteLength(JSON.stringify(metadata)) <= 60_000 && Object.keys(metadata).length <= 200) return metadata;
   const short = Object.entries(metadata).filter(([key, value]) => `${key}${JSON.stringify(value)}`.length <= 500);

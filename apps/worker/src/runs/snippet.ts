@@ -7,7 +7,7 @@ import { placeBundle } from '../bundles/place-bundle';
 import { positiveOf, textOf, type Command, type Result } from '../protocol/command';
 import { launch, readExitCode } from '../host/launcher';
 import { describeFailure } from './ends/describe-failure';
-import { tellOutput } from './live-output';
+import { streamOutput } from './live-output';
 import { cutBytes } from './output-lines';
 import { killProcesses, readProcess } from './processes';
 import { Redactor } from './redactor';
@@ -23,24 +23,24 @@ const pollMs = 25;
 const killGraceMs = 2_000;
 const defaultTimeoutMs = 3600_000;
 
-/** Calls the function that the code defines, or takes the code itself for the function's body. */
+/** Prints the outcome of the function that the code defines; without that function, the code's variable `result`. */
 const callFunction = `
 import json
 with open("arguments.json", encoding="utf-8") as file:
-    given = json.load(file)
-args = given["args"]
+    call = json.load(file)
+args = call["args"]
 with open("function.py", encoding="utf-8") as file:
     code = file.read()
 names = {"__name__": "muster_function", "args": args}
-exec(compile(code, given["name"] or "function", "exec"), names)
-function = names.get(given["name"])
+exec(compile(code, call["name"] or "function", "exec"), names)
+function = names.get(call["name"])
 if callable(function):
     if isinstance(args, dict):
         outcome = function(**args)
     elif isinstance(args, list):
         outcome = function(*args)
     else:
-        outcome = function() if args is None else function(args)
+        outcome = function(args) if args is not None else function()
 else:
     outcome = names.get("result")
 print(json.dumps(outcome, default=str))
@@ -49,32 +49,32 @@ print(json.dumps(outcome, default=str))
 export interface SnippetContext {
   facts: WorkerFacts;
   python: string;
-  /** Aborted: the worker ends, and everything that it runs with it. */
+  /** Aborted when the worker ends; then it ends everything that it runs. */
   stopping: AbortSignal;
   bundles: BundleCache;
-  /** Tells the service what a command's code has printed until now; false: it wants to hear no more. */
-  tell: (commandId: string, output: string) => Promise<boolean>;
+  /** Sends the output of a command's code so far. Resolves to false if the service accepts no more of it. */
+  sendOutput: (commandId: string, output: string) => Promise<boolean>;
 }
 
-/** What is to run for a command, where that is not the code that it brings. */
+/** Code of the worker itself, which runs for a command instead of code from the command. */
 export interface OwnCode {
   sources: SourceFiles;
   env: Record<string, string>;
-  /** Which of env must never be shown. */
+  /** Variables of `env` that must be redacted. */
   secretNames: string[];
-  /** Where its modules are, beside the run's own folder. */
+  /** Folder of its modules, in addition to the command's folder. */
   pythonPath: string;
 }
 
 function sourcesOf({ kind, payload }: Command): SourceFiles {
-  // The address of a bundle is a key to it.
+  // The URL of a bundle gives access to it, so the code must not read it.
   const { code, bundle: _, ...inputs } = payload;
   if (kind !== 'function') return { script: textOf(code), inputs: { ...inputs, variables: inputs.variables ?? {} } };
-  const given = JSON.stringify({ name: textOf(payload.name), args: payload.args ?? null });
-  return { script: callFunction, inputs: {}, others: { 'function.py': textOf(code), 'arguments.json': given } };
+  const argumentsJson = JSON.stringify({ name: textOf(payload.name), args: payload.args ?? null });
+  return { script: callFunction, inputs: {}, others: { 'function.py': textOf(code), 'arguments.json': argumentsJson } };
 }
 
-/** Runs code of a command other than a run, beside a run, and answers with what it printed. */
+/** Runs the code of a command other than a run, possibly during a run, and returns what the code printed. */
 export async function runCode(
   command: Command,
   folder: string,
@@ -89,9 +89,9 @@ export async function runCode(
     makeRunRoot(folder, own?.sources ?? sourcesOf(command));
     const bundle = bundleOf(command.payload);
     if (bundle) await placeBundle(context.bundles, bundle, { root: folder, stop: context.stopping });
-    // What a program of our own prints may name what it reads.
-    const shown = own ? { ...context, tell: null } : context;
-    return await execute(command, folder, { ...env, TMPDIR: openTemporaryFolder(folder) }, redactor, shown);
+    // The output of the worker's own code is not streamed, because it may name the files that it reads.
+    const executeContext = own ? { ...context, sendOutput: null } : context;
+    return await execute(command, folder, { ...env, TMPDIR: openTemporaryFolder(folder) }, redactor, executeContext);
   } catch (error) {
     const code = codeOf(error);
     return { status: 'failed', error: redactor.text(messageOf(error)), ...(code ? { code } : {}) };
@@ -106,7 +106,11 @@ async function execute(
   folder: string,
   env: Record<string, string>,
   redactor: Redactor,
-  { python, stopping, tell }: Pick<SnippetContext, 'python' | 'stopping'> & { tell: SnippetContext['tell'] | null },
+  {
+    python,
+    stopping,
+    sendOutput,
+  }: Pick<SnippetContext, 'python' | 'stopping'> & { sendOutput: SnippetContext['sendOutput'] | null },
 ): Promise<Result> {
   const timeoutMs = timeoutOf(command, Date.now());
   if (timeoutMs <= 0)
@@ -128,20 +132,21 @@ async function execute(
   const onStop = kill('stopped');
   stopping.addEventListener('abort', onStop, { once: true });
   const launcherGone = new AbortController();
-  const endTelling = tell && tellOutput(stdout!, redactor, (output) => tell(command.commandId, output));
+  const stopStreaming =
+    sendOutput && streamOutput(stdout!, redactor, (output) => sendOutput(command.commandId, output));
   child.once('exit', () => launcherGone.abort());
   try {
     if (!root) await once(child, 'spawn');
-    // The launcher stays until we end it, so that nothing of the code gets out of its sight.
+    // The launcher does not exit by itself, so that all processes of the code stay its descendants.
     while (readExitCode(exitFile) === null && !launcherGone.signal.aborted) await rest(pollMs, launcherGone.signal);
   } finally {
-    endTelling?.();
+    stopStreaming?.();
     clearTimeout(timer);
     stopping.removeEventListener('abort', onStop);
   }
   const exitCode = readExitCode(exitFile);
   await killing;
-  // Whatever it left behind goes too, and then nobody holds the pipes any more.
+  // Kills the processes that the code left behind. After that, no process has the pipes open.
   await killProcesses(marker, killGraceMs);
   await Promise.all([stdout!.ended, stderr!.ended]);
 
@@ -158,8 +163,8 @@ async function execute(
 }
 
 function timeoutOf({ payload, deadline }: Command, now: number): number {
-  const asked = positiveOf(payload.timeoutMs) ?? (deadline === null ? defaultTimeoutMs : Infinity);
-  return Math.min(asked, deadline === null ? Infinity : deadline - now);
+  const requestedMs = positiveOf(payload.timeoutMs) ?? (deadline === null ? defaultTimeoutMs : Infinity);
+  return Math.min(requestedMs, deadline === null ? Infinity : deadline - now);
 }
 
 interface Collected {
@@ -169,18 +174,18 @@ interface Collected {
   ended: Promise<void>;
 }
 
-/** Keeps the beginning, counts the rest. */
+/** Stores the beginning and the latest bytes of a stream, and counts all bytes. */
 function collect(stream: NodeJS.ReadableStream): Collected {
   const pieces: Buffer[] = [];
   let total = 0;
-  let kept = 0;
+  let storedBytes = 0;
   let latest = Buffer.alloc(0);
   stream.on('data', (piece: Buffer) => {
     total += piece.length;
     latest = Buffer.concat([latest, piece]).subarray(-latestBytes);
-    // A little more than is sent: a secret across the cut must be whole to be found.
-    if (kept < outputBytes + 64 * 1024) pieces.push(piece);
-    kept += piece.length;
+    // Stores a little more than is sent, because a secret across the cut is found only if it is complete.
+    if (storedBytes < outputBytes + 64 * 1024) pieces.push(piece);
+    storedBytes += piece.length;
   });
   return {
     text: () => Buffer.concat(pieces).toString('utf8'),

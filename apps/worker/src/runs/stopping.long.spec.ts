@@ -1,4 +1,4 @@
-// Long: waits for scripts that do not end when they are told to.
+// Long: it waits for scripts that ignore SIGTERM.
 // Short: apps/worker/src/survival.spec.ts
 import { processesOf } from '@muster/testing';
 import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { FakeService } from '../testing/fake-service.harness';
 import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
 
-/** Ignores TERM, forks, leaves the session, and orphans a process that has nothing of it: no environment, no parent. */
+/** Ignores SIGTERM, forks, leaves the session, and orphans a process without the run's environment and parent. */
 const stubborn = `
 import os, signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -22,7 +22,7 @@ print("ready", flush=True)
 time.sleep(600)
 `;
 
-describe('What ends a run', () => {
+describe('The end of a run', () => {
   let service: FakeService;
   let worker: WorkerHarness;
 
@@ -50,7 +50,7 @@ describe('What ends a run', () => {
   const nothingLeft = (run: { commandId: string }) =>
     processesOf(run.commandId).length === 0 && commandLinesOf(worker.folder).length === 0;
 
-  it('stop_job leaves nothing: not what ignores TERM, forks, or left session and environment', async () => {
+  it('stop_job kills all processes, even those that ignore SIGTERM or have left the session', async () => {
     await worker.start();
     const run = await startStubborn();
     const stop = commandOf('stop_job', { jobId: run.jobId, reason: 'no longer wanted', graceMs: 100 });
@@ -64,7 +64,7 @@ describe('What ends a run', () => {
     });
   });
 
-  it('a second stop_job may leave less time than the first', async () => {
+  it('a second stop_job may shorten the grace period of the first', async () => {
     await worker.start();
     const run = await startStubborn();
     const patient = commandOf('stop_job', { jobId: run.jobId, reason: 'first', graceMs: 3_600_000 });
@@ -79,7 +79,7 @@ describe('What ends a run', () => {
     expect(error).toBe('first');
   });
 
-  it('stop_job of a job that is not here finds nothing of it', async () => {
+  it('stop_job of a job that does not run here succeeds without remaining processes', async () => {
     await worker.start();
     const stop = commandOf('stop_job', { jobId: 'elsewhere', reason: 'r', graceMs: 0 });
     await service.push(stop);
@@ -89,7 +89,7 @@ describe('What ends a run', () => {
     });
   });
 
-  it('a run that its stop_job has overtaken never begins, nor after a kill of the worker', async () => {
+  it('a run that arrives after its stop_job never starts, even after a kill of the worker', async () => {
     await worker.start();
     const late = runOf('print("never")');
     const stop = commandOf('stop_job', { jobId: late.jobId, reason: 'cancelled before it came', graceMs: 0 });
@@ -102,10 +102,10 @@ describe('What ends a run', () => {
     const next = runOf('print("next")');
     expect(await service.push(next)).toBe(202);
     await service.until('the end of the next', () => service.terminal(next.jobId));
-    expect(service.heard.filter(({ text }) => text.includes(late.jobId) && !text.includes('remaining'))).toEqual([]);
+    expect(service.requests.filter(({ text }) => text.includes(late.jobId) && !text.includes('remaining'))).toEqual([]);
   });
 
-  it('its own end takes daemons along', async () => {
+  it('a run that ends leaves no daemons', async () => {
     await worker.start();
     const run = runOf(stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n'));
     await service.push(run);
@@ -113,7 +113,7 @@ describe('What ends a run', () => {
     expect(nothingLeft(run)).toBe(true);
   });
 
-  it('the end of a snippet takes daemons along, too', async () => {
+  it('a snippet that ends leaves no daemons', async () => {
     await worker.start();
     const code = stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n');
     const snippet = commandOf('snippet', { code });
@@ -123,7 +123,7 @@ describe('What ends a run', () => {
     expect(nothingLeft(snippet)).toBe(true);
   });
 
-  it('its maximum runtime fails it', async () => {
+  it('a run that exceeds its maximum runtime fails', async () => {
     await worker.start();
     const run = runOf('import time\ntime.sleep(600)', { maxRuntimeMs: 300 });
     await service.push(run);
@@ -135,7 +135,7 @@ describe('What ends a run', () => {
     expect(nothingLeft(run)).toBe(true);
   });
 
-  it('a kill from outside, and a Python that is not there, fail it with their codes', async () => {
+  it('a killed process and a missing Python fail the run with codes of their own', async () => {
     await worker.start();
     const killed = runOf('import os, signal\nos.kill(os.getpid(), signal.SIGKILL)');
     await service.push(killed);
@@ -153,7 +153,7 @@ describe('What ends a run', () => {
     });
   });
 
-  it('a service that abandons the job hears nothing more of it', async () => {
+  it('a job that the service abandons is killed and reports nothing more', async () => {
     await worker.start();
     const run = await startStubborn();
     service.abandon.push(run.jobId);
@@ -169,7 +169,7 @@ describe('What ends a run', () => {
     expect(await service.until('the end', () => service.terminal(next.jobId))).toMatchObject({ status: 'completed' });
   });
 
-  it('an answer that the job is over ends it', async () => {
+  it('an answer that the job is over ends its run', async () => {
     await worker.start();
     service.interfere = ({ path, body }) =>
       path === '/api/job-logs' && body.logs[0].message === 'ready'
@@ -181,7 +181,7 @@ describe('What ends a run', () => {
     expect(nothingLeft(run)).toBe(true);
   });
 
-  it('a worker that cannot reach the service fences itself, and reports that when it can', async () => {
+  it('a worker that cannot reach the service ends its run, and reports that once it reaches the service', async () => {
     await worker.start({ MUSTER_FENCE_MS: '700' });
     const run = await startStubborn();
     service.interfere = () => 'hang up';
@@ -194,7 +194,7 @@ describe('What ends a run', () => {
     });
   });
 
-  it('SIGTERM fails it, delivers that, and ends the worker in peace', async () => {
+  it('SIGTERM to the worker fails the run, delivers its end, and exits with 0', async () => {
     await worker.start();
     const run = await startStubborn();
     expect(await worker.kill('SIGTERM')).toBe(0);
@@ -227,7 +227,7 @@ describe('What ends a run', () => {
     expect(nothingLeft(run)).toBe(true);
   });
 
-  it('a lease that nobody renews ends the worker and its run', async () => {
+  it('an expired lease ends the worker and its run', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'muster-lease-'));
     const lease = join(folder, 'lease');
     writeFileSync(lease, '');
@@ -240,7 +240,7 @@ describe('What ends a run', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('a snippet past its timeout fails with its code, and leaves nothing', async () => {
+  it('a snippet that exceeds its timeout fails with execution_timeout, and leaves no processes', async () => {
     await worker.start();
     const code = `print("begun", flush=True)\n${stubborn.replace('MARK', worker.folder)}`;
     const snippet = commandOf('snippet', { code, timeoutMs: 3000 });
@@ -254,7 +254,7 @@ describe('What ends a run', () => {
   });
 });
 
-/** Processes that carry the mark in their command line: those that gave up their environment. */
+/** Processes with the mark in their command line, which have no mark in their environment. */
 function commandLinesOf(mark: string): number[] {
   return processesOf('', `nameless-${mark}`);
 }

@@ -1,4 +1,4 @@
-// Long: drives a real browser.
+// Long: it drives a real browser.
 // Short: apps/standalone/src/autopilot/sessions.spec.ts
 import { action, chromium, noChromium, SessionHarness } from '../testing/session.harness';
 import { writeStableCode } from '@muster/testing';
@@ -17,40 +17,37 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
   });
   const run = (code: string, more: object = {}) => session.attempt({ code, ...more });
 
-  itOpens(
-    'written from what was done does the same again, for another input, in another design, without a model',
-    async () => {
-      await session.signIn();
-      const learned = await session.act([
-        action('navigate', '', { value: '/claims' }),
-        action('click', 'xpath///tr[td="C-1003"]//a'),
-        action('extract', '[data-testid=amount]', { name: 'amount' }),
-        action('click', 'text/New submission'),
-        action('fill', '#amount', { value: '{{AMOUNT}}' }),
-        action('select', '#payer', { value: 'Cigna' }),
-        action('check', '#urgent'),
-        action('click', '#send'),
-      ]);
-      expect(learned).toMatchObject({ outcome: 'passed', submitted: true, extracted: { amount: '114.00' } });
-      const code = writeStableCode(learned.steps);
-      expect(code).toContain('{{CLAIM_ID}}');
-      expect(code).not.toContain('C-1003');
-      await session.ask('autopilot_close', {});
-      session.sessionId = '0190a5b4-0000-7000-8000-0000000000cc';
-      session.portal.design = 'second';
-      await session.open('/login', { inputs: { CLAIM_ID: 'C-1005', AMOUNT: '99.00' } });
-      await session.signIn();
-      const again = await run(code, { expect: { text: 'Claim C-1005 was received' } });
-      expect([again.outcome, again.error, again.submitted]).toEqual(['passed', null, true]);
-      expect(again.extracted).toEqual({ amount: '128.00' });
-      expect(session.portal.submitted).toEqual([
-        { claim: 'C-1003', amount: '125.50', payer: 'Cigna', urgent: 'on' },
-        { claim: 'C-1005', amount: '99.00', payer: 'Cigna', urgent: 'on' },
-      ]);
-    },
-  );
+  itOpens('repeats what was done with another input and another design of the portal, without a model', async () => {
+    await session.signIn();
+    const learned = await session.act([
+      action('navigate', '', { value: '/claims' }),
+      action('click', 'xpath///tr[td="C-1003"]//a'),
+      action('extract', '[data-testid=amount]', { name: 'amount' }),
+      action('click', 'text/New submission'),
+      action('fill', '#amount', { value: '{{AMOUNT}}' }),
+      action('select', '#payer', { value: 'Cigna' }),
+      action('check', '#urgent'),
+      action('click', '#send'),
+    ]);
+    expect(learned).toMatchObject({ outcome: 'passed', submitted: true, extracted: { amount: '114.00' } });
+    const code = writeStableCode(learned.steps);
+    expect(code).toContain('{{CLAIM_ID}}');
+    expect(code).not.toContain('C-1003');
+    await session.ask('autopilot_close', {});
+    session.sessionId = '0190a5b4-0000-7000-8000-0000000000cc';
+    session.portal.design = 'second';
+    await session.open('/login', { inputs: { CLAIM_ID: 'C-1005', AMOUNT: '99.00' } });
+    await session.signIn();
+    const again = await run(code, { expect: { text: 'Claim C-1005 was received' } });
+    expect([again.outcome, again.error, again.submitted]).toEqual(['passed', null, true]);
+    expect(again.extracted).toEqual({ amount: '128.00' });
+    expect(session.portal.submitted).toEqual([
+      { claim: 'C-1003', amount: '125.50', payer: 'Cigna', urgent: 'on' },
+      { claim: 'C-1005', amount: '99.00', payer: 'Cigna', urgent: 'on' },
+    ]);
+  });
 
-  itOpens('stops before what it would submit, and goes on there with the names that it had', async () => {
+  itOpens('stops before an action that would submit, and resumes there with its variables', async () => {
     const code = [
       'amount = "7.00"',
       'page.navigate("/submit?claim={{CLAIM_ID}}")',
@@ -70,35 +67,30 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
 
   itOpens.each([
     [
-      'what it cannot find',
+      'a missing element',
       'page.click(["aria/Nowhere"], timeout=0.2)',
       'code',
       'line 1: TimeoutError: nothing fits aria/Nowhere',
     ],
-    ['what is no Python', 'page.click(', 'code', 'the code cannot be read: line 1'],
-    ['what it does wrong', 'page.navigate("/claims")\n1 / 0', 'code', 'line 2: ZeroDivisionError'],
-    ['a name that is not there', 'page.navigate("/claims?{{NOBODY}}")', 'name', 'NOBODY'],
-    ['an address of others', 'page.navigate("http://127.0.0.1:1/")', 'address', '127.0.0.1:1'],
-    ['a file', 'page.call("Page.navigate", {"url": "file:///etc/passwd"})', 'address', 'file:///etc/passwd'],
-    ['a vault key in an address', 'page.navigate("/claims?q={{PORTAL_PASSWORD}}")', 'address', 'PORTAL_PASSWORD'],
-    [
-      'a step that is not there',
-      'page.fil("#a", "1")',
-      'code',
-      'page has no fil; did you mean fill? It has goto, click',
-    ],
-    ['another’s name for it', 'page.locator("#a")', 'code', 'page has no locator; it has goto, click, fill'],
-    ['a step without its page', 'goto("/claims")', 'code', "name 'goto' is not defined; use page.goto"],
-    ['a name that is nearly there', 'extrat(page, "#a", "a")', 'code', 'did you mean extract?'],
-    ['an end that it makes itself', 'import sys\nsys.exit(1)', 'code', 'the code ended'],
-  ])('tells %s', async (_, code, why, error) => {
+    ['invalid Python', 'page.click(', 'code', 'the code cannot be read: line 1'],
+    ['an exception and its line', 'page.navigate("/claims")\n1 / 0', 'code', 'line 2: ZeroDivisionError'],
+    ['an unknown input', 'page.navigate("/claims?{{NOBODY}}")', 'name', 'NOBODY'],
+    ['a foreign URL', 'page.navigate("http://127.0.0.1:1/")', 'address', '127.0.0.1:1'],
+    ['a file URL', 'page.call("Page.navigate", {"url": "file:///etc/passwd"})', 'address', 'file:///etc/passwd'],
+    ['a vault key in a URL', 'page.navigate("/claims?q={{PORTAL_PASSWORD}}")', 'address', 'PORTAL_PASSWORD'],
+    ['a misspelled step', 'page.fil("#a", "1")', 'code', 'page has no fil; did you mean fill? It has goto, click'],
+    ['a step of another library', 'page.locator("#a")', 'code', 'page has no locator; it has goto, click, fill'],
+    ['a step without page', 'goto("/claims")', 'code', "name 'goto' is not defined; use page.goto"],
+    ['a misspelled function', 'extrat(page, "#a", "a")', 'code', 'did you mean extract?'],
+    ['an exit of the code itself', 'import sys\nsys.exit(1)', 'code', 'the code ended'],
+  ])('reports %s', async (_, code, why, error) => {
     const failed = await run(code);
     expect([failed.outcome, failed.why]).toEqual(['failed', why]);
     expect(failed.error).toContain(error);
     expect((await session.look()).url).toContain('127.0.0.1');
   });
 
-  itOpens('has the page’s steps by their names, each with one selector or several', async () => {
+  itOpens('calls the steps of page by their names, with one or several selectors', async () => {
     const code = [
       'page.goto("/submit?claim={{CLAIM_ID}}")',
       'page.wait_for_element("aria/Amount")',
@@ -116,20 +108,20 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
     expect(session.portal.submitted.at(-1)).toMatchObject({ amount: '8.00', payer: 'Cigna', urgent: 'on' });
   });
 
-  itOpens('has no vault key but by its name, and tells none', async () => {
-    const told = await run(
+  itOpens('can use a vault key only by its name, and cannot report its value', async () => {
+    const attempt = await run(
       'import os\nmuster.result({"env": dict(os.environ), "filled": 1})\npage.navigate("/profile")\nextract(page, ["aria/Note"], "note")',
     );
-    expect(told.outcome).toBe('passed');
-    expect(told.extracted['note']).toBe('[secret]');
-    expect(JSON.stringify(told)).not.toContain(session.portal.password);
-    expect(JSON.stringify(told.extracted['env'])).not.toMatch(/PORTAL_PASSWORD|SERVICE_API_KEY/);
+    expect(attempt.outcome).toBe('passed');
+    expect(attempt.extracted['note']).toBe('[secret]');
+    expect(JSON.stringify(attempt)).not.toContain(session.portal.password);
+    expect(JSON.stringify(attempt.extracted['env'])).not.toMatch(/PORTAL_PASSWORD|SERVICE_API_KEY/);
   });
 
-  itOpens('that never ends is ended in time, and the browser is good for what comes after', async () => {
+  itOpens('is ended in time if it never ends, and the browser remains usable', async () => {
     const deadline = { deadline: new Date(Date.now() + 14_000).toISOString() };
-    const given = { maySubmit: true, screenshot: false, code: 'while True: browser.rest(1)' };
-    const { output } = await session.result(await session.send('autopilot_attempt', given, {}, deadline));
+    const payload = { maySubmit: true, screenshot: false, code: 'while True: browser.rest(1)' };
+    const { output } = await session.result(await session.send('autopilot_attempt', payload, {}, deadline));
     expect(output).toMatchObject({ outcome: 'failed', why: 'page', error: 'the attempt took too long' });
     expect((await session.goTo('/claims')).outcome).toBe('passed');
   });

@@ -1,4 +1,4 @@
-// Long: kills a worker during a browser session.
+// Long: it kills a worker during a browser session.
 // Short: apps/worker/src/survival.spec.ts
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
     return release;
   };
 
-  itOpens('is found again by the next worker, where it was, its secrets as hidden as before', async () => {
+  itOpens('is taken over by the next worker, on the same page and with its secrets redacted', async () => {
     await session.open('/login');
     await session.signIn();
     const before = session.processes();
@@ -45,32 +45,29 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
     expect(await session.ask('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
   });
 
-  itOpens(
-    'goes on with an attempt whose worker is killed meanwhile, does it once, and its answer is not lost',
-    async () => {
-      await session.open('/login');
-      await session.signIn();
-      const release = isHeldUp();
-      const attempt = await session.send('autopilot_attempt', {
-        maySubmit: true,
-        screenshot: false,
-        actions: submission,
-        expect: { text: 'Claim C-1003 was received' },
-      });
-      await waitFor('the submission', () => session.portal.submitted.length === 1);
-      await session.worker.kill('SIGKILL');
-      release();
-      await session.worker.start();
-      expect(await session.result(attempt)).toMatchObject({
-        status: 'success',
-        output: { outcome: 'passed', submitted: true },
-      });
-      expect(session.portal.submitted).toEqual([{ claim: 'C-1003', amount: '125.50', payer: '' }]);
-    },
-  );
+  itOpens('continues an attempt whose worker is killed, performs it once, and keeps its answer', async () => {
+    await session.open('/login');
+    await session.signIn();
+    const release = isHeldUp();
+    const attempt = await session.send('autopilot_attempt', {
+      maySubmit: true,
+      screenshot: false,
+      actions: submission,
+      expect: { text: 'Claim C-1003 was received' },
+    });
+    await waitFor('the submission', () => session.portal.submitted.length === 1);
+    await session.worker.kill('SIGKILL');
+    release();
+    await session.worker.start();
+    expect(await session.result(attempt)).toMatchObject({
+      status: 'success',
+      output: { outcome: 'passed', submitted: true },
+    });
+    expect(session.portal.submitted).toEqual([{ claim: 'C-1003', amount: '125.50', payer: '' }]);
+  });
 
   itOpens(
-    'says that nobody knows of a submission during which its browser died, and that there was none before',
+    'reports that a submission is unknown if its browser died during it, and that there is none if it died before',
     async () => {
       await session.open('/login');
       await session.signIn();
@@ -94,7 +91,7 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
         actions: [action('navigate', '', { value: '/slow?again' })],
       });
       await waitFor('the request', () => session.portal.requests.some(({ query }) => 'again' in query));
-      // The worker, the browser, all of it, as when the machine loses its power.
+      // Kills the worker and the browser, as in a power cut.
       await session.worker.kill('SIGKILL');
       killAll(session.processes());
       await session.worker.start();
@@ -102,7 +99,7 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
     },
   );
 
-  itOpens('leaves no browser behind where only its keeper is killed', async () => {
+  itOpens('leaves no browser behind if only its keeper is killed', async () => {
     await session.open('/login');
     killAll(processesOf(`MUSTER_RUN_ID=${session.sessionId}`, 'program.py'));
     await waitFor('the browser to end', () => session.processes().length === 0);
@@ -110,10 +107,10 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
   });
 
   itOpens(
-    'stops before what submits until it may, and goes on there: a form’s button, a key, a script, a mark',
+    'stops before a form’s button, a key, a script or a marked action submits, and resumes there if allowed',
     async () => {
       await session.open('/login');
-      // A form with a password field is no submission.
+      // Sending a form with a password field does not count as a submission.
       await session.signIn();
       expect(session.portal.submitted).toEqual([]);
       for (const last of [
@@ -150,7 +147,7 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
     },
   );
 
-  itOpens('ends with a worker that is told to end, with the session after it, and after its deadline', async () => {
+  itOpens('ends with SIGTERM to the worker, with the opening of another session, and after its deadline', async () => {
     await session.open('/login');
     await session.worker.kill('SIGTERM');
     expect(session.processes()).toEqual([]);
@@ -175,7 +172,7 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
     expect(dead.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  itOpens('goes on beside a run', async () => {
+  itOpens('continues during a run', async () => {
     await session.open('/login');
     const run = runOf('import os, time\nwhile not os.path.exists("go"): time.sleep(0.01)');
     await session.service.push(run);
@@ -192,7 +189,7 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
     expect((await session.look()).title).toBe('Claims');
   });
 
-  it('is not to be had without a browser', async () => {
+  it('cannot be opened without a browser', async () => {
     await session.worker.kill();
     await session.worker.start({ CHROMIUM: '/nowhere/chromium' });
     expect(await session.open('/login')).toMatchObject({ status: 'failed', code: 'browser_unavailable' });

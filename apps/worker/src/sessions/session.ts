@@ -9,13 +9,13 @@ import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder'
 import { type Command, isObject, textOf } from '../protocol/command';
 import { isAlive, readEnvironment, readProcess } from '../runs/processes';
 
-/** What a later start of the worker finds it by. */
+/** The process that keeps the browser. It is on disk, so that a restarted worker finds the process. */
 interface Keeper {
   pid: number;
   startTime: string;
   openedBy: string;
   deadline: number;
-  /** Their values are in the environment of the process alone. */
+  /** Names of the secrets. Their values are only in the environment of the process. */
   secretNames: string[];
 }
 
@@ -27,22 +27,22 @@ interface Machine {
 
 export type Outcome =
   | { is: 'answered'; output: Record<string, unknown>; picture: string | null }
-  /** Its browser has ended meanwhile, or did not answer before the deadline. */
-  | { is: 'gone' | 'late'; attempted: InterruptedAttempt; why: string }
-  /** It goes on for the next start of the worker. */
+  /** The browser has ended, or did not answer before the deadline. */
+  | { is: 'gone' | 'late'; attempted: InterruptedAttempt; reason: string }
+  /** The command continues, and the next start of the worker reads its answer. */
   | { is: 'detached' };
 
 const pollMs = 20;
-/** For the picture to be sent, and the answer. */
+/** Time for uploading the screenshot and sending the answer. */
 const reserveMs = 5_000;
 const usualMs = 120_000;
-const mostMemoryBytes = 2 * 1024 ** 3;
+const maxMemoryBytes = 2 * 1024 ** 3;
 const idleMinutes = 24 * 60;
 const folders = ['asked', 'answers', 'pictures', 'journal', 'tmp'];
 
 /**
- * A process that keeps a browser, and its folder, by which they talk: a question is a file, and so is its answer. So
- * nothing is lost between them, whichever of the two is killed.
+ * A process that keeps a browser, and the folder through which the worker and the process communicate. Each command and
+ * each answer is a file, so nothing is lost if either of the two is killed.
  */
 export class Session {
   private waiting = 0;
@@ -57,18 +57,18 @@ export class Session {
 
   static start(folder: string, command: Command, { python, env, extensions }: Machine): Session {
     const { commandId, payload, deadline } = command;
-    const given = payload as unknown as OpenSession;
+    const input = payload as unknown as OpenSession;
     const secretNames = (Array.isArray(payload.secretNames) ? payload.secretNames : []).map(String);
     rmSync(folder, { recursive: true, force: true });
     for (const name of folders) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
     const script = join(folder, 'program.py');
-    writeFileSync(script, textOf(given.program), { mode: 0o600 });
+    writeFileSync(script, textOf(input.program), { mode: 0o600 });
     const opened = {
-      startUrl: textOf(given.startUrl),
-      allowedOrigins: Array.isArray(given.allowedOrigins) ? given.allowedOrigins.map(String) : [],
-      inputs: isObject(given.inputs) ? given.inputs : {},
-      idleMinutes: given.idleMinutes ?? idleMinutes,
-      memoryBytes: Math.min(mostMemoryBytes, totalmem() * 0.6),
+      startUrl: textOf(input.startUrl),
+      allowedOrigins: Array.isArray(input.allowedOrigins) ? input.allowedOrigins.map(String) : [],
+      inputs: isObject(input.inputs) ? input.inputs : {},
+      idleMinutes: input.idleMinutes ?? idleMinutes,
+      memoryBytes: Math.min(maxMemoryBytes, totalmem() * 0.6),
       secretNames,
     };
     writeWhole(join(folder, 'open.json'), JSON.stringify(opened));
@@ -93,7 +93,7 @@ export class Session {
     });
     closeSync(silence);
     closeSync(messages);
-    // What is wrong with it is seen by what does not live.
+    // If the process cannot start, isAlive() is false.
     child.once('error', () => undefined);
     child.unref();
     const pid = child.pid ?? 0;
@@ -108,7 +108,7 @@ export class Session {
     return new Session(folder, textOf(payload.sessionId), keeper);
   }
 
-  /** What another start of the worker has left, alive or not. */
+  /** Returns the session that an earlier start of the worker has left, alive or not. */
   static find(folder: string, sessionId: string): Session {
     return new Session(folder, sessionId, readJson<Keeper>(join(folder, 'keeper.json')) ?? null);
   }
@@ -130,7 +130,7 @@ export class Session {
     return this.isOpening(commandId) || ['asked', 'answers'].some((place) => existsSync(this.path(place, commandId)));
   }
 
-  /** What must not show in what it answers. */
+  /** Returns the values that must be redacted in the answers. */
   secrets(): string[] {
     if (!this.keeper) return [];
     const { pid, secretNames } = this.keeper;
@@ -139,10 +139,10 @@ export class Session {
   }
 
   ask({ commandId, kind, payload, deadline }: Command, now: number): void {
-    const { program: _, secretNames: __, ...asked } = payload;
+    const { program: _, secretNames: __, ...request } = payload;
     const until = deadline ?? now + usualMs;
     const left = until - now;
-    const question = { kind, payload: asked, deadline: until, leftMs: Math.max(left / 2, left - 2 * reserveMs) };
+    const question = { kind, payload: request, deadline: until, leftMs: Math.max(left / 2, left - 2 * reserveMs) };
     writeWhole(this.path('asked', commandId), JSON.stringify(question));
   }
 
@@ -151,14 +151,15 @@ export class Session {
     try {
       const deadline = this.deadlineOf(commandId) - reserveMs / 2;
       for (;;) {
-        // Looked at first: what it answers before it ends counts.
+        // Checked before the answer is read, because an answer that was written before the end counts.
         const isAlive = this.isAlive();
         const answer = this.readAnswer(commandId);
         if (answer) return answer;
         if (isDetached()) return { is: 'detached' };
         const attempted = this.interruption(commandId);
-        if (!isAlive) return { is: 'gone', attempted, why: this.lastWords() };
-        if (Date.now() > deadline) return { is: 'late', attempted, why: 'the browser process did not answer in time' };
+        if (!isAlive) return { is: 'gone', attempted, reason: this.endReason() };
+        if (Date.now() > deadline)
+          return { is: 'late', attempted, reason: 'the browser process did not answer in time' };
         await sleep(pollMs);
       }
     } finally {
@@ -173,7 +174,9 @@ export class Session {
     rmSync(join(this.folder, 'journal', `${commandId}.jsonl`), { force: true });
   }
 
-  /** Its processes are. Whoever waits for an answer has then looked for the last time. */
+  /**
+   * Removes the session's files after its processes have ended, once the calls that wait for an answer have returned.
+   */
   async gone(): Promise<void> {
     this.isGone = true;
     while (this.waiting) await sleep(pollMs);
@@ -181,7 +184,7 @@ export class Session {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
-  lastWords(): string {
+  endReason(): string {
     const over = readJson<{ why: string }>(join(this.folder, 'over.json'))?.why;
     if (over) return over;
     try {
@@ -206,26 +209,26 @@ export class Session {
     return existsSync(path) ? path : null;
   }
 
-  /** What was written down of an attempt before each thing that it did. */
+  /** Returns how far an interrupted attempt got, from the journal that it writes before each action. */
   private interruption(commandId: string): InterruptedAttempt {
-    const known: InterruptedAttempt = { submit: 'none', at: 0 };
+    const interrupted: InterruptedAttempt = { submit: 'none', at: 0 };
     const path = join(this.folder, 'journal', `${commandId}.jsonl`);
-    if (!existsSync(path)) return known;
+    if (!existsSync(path)) return interrupted;
     const text = readFileSync(path, 'utf8');
     for (const line of text.split('\n').slice(0, -1)) {
       const { at, submit } = JSON.parse(line) as { at: number; submit?: 'ahead' | 'done' };
-      known.at = at;
-      if (submit) known.submit = submit === 'ahead' ? 'unknown' : 'done';
+      interrupted.at = at;
+      if (submit) interrupted.submit = submit === 'ahead' ? 'unknown' : 'done';
     }
-    return known;
+    return interrupted;
   }
 
   private deadlineOf(commandId: string): number {
-    const asked = readJson<{ deadline: number }>(this.path('asked', commandId))?.deadline;
-    return asked ?? (this.isOpening(commandId) ? this.keeper!.deadline : Date.now() + usualMs);
+    const deadline = readJson<{ deadline: number }>(this.path('asked', commandId))?.deadline;
+    return deadline ?? (this.isOpening(commandId) ? this.keeper!.deadline : Date.now() + usualMs);
   }
 
-  private path(place: string, commandId: string): string {
-    return join(this.folder, place, `${commandId}.json`);
+  private path(parent: string, commandId: string): string {
+    return join(this.folder, parent, `${commandId}.json`);
   }
 }

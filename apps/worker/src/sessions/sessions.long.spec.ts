@@ -1,4 +1,4 @@
-// Long: drives a real browser.
+// Long: it drives a real browser.
 // Short: apps/standalone/src/autopilot/sessions.spec.ts
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -18,7 +18,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(session.service.faults).toEqual([]);
   });
 
-  itOpens('shows its start page as a tree, with a picture', async () => {
+  itOpens('shows its start page as a tree, with a screenshot', async () => {
     const opened = await session.open('/login');
     expect(opened).toMatchObject({ status: 'success', output: { reused: false, startError: null } });
     const { look } = opened.output;
@@ -37,7 +37,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(await session.open('/claims')).toMatchObject({ output: { reused: true, look: { title: 'Sign in' } } });
   });
 
-  itOpens('does the actions of an attempt, ranks what finds their elements, and tells them as steps', async () => {
+  itOpens('performs the actions of an attempt, ranks the selectors of elements, and returns steps', async () => {
     await session.goTo('/login');
     const attempt = await session.act(
       [
@@ -69,7 +69,7 @@ describe(`The browser of a session${noChromium}`, () => {
     );
     const scores = first!.candidates.map(({ score }) => score);
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
-    // A heading says the same, so that the text alone is not its own.
+    // A heading has the same text, so the text alone is not unique.
     expect(attempt.done[2]!.candidates.find(({ selector }) => selector === 'text/Sign in')?.uniqueNow ?? false).toBe(
       false,
     );
@@ -83,7 +83,7 @@ describe(`The browser of a session${noChromium}`, () => {
     ]);
   });
 
-  itOpens('opens the row of an input, and finds it by the input when the portal has another design', async () => {
+  itOpens('opens the row of an input, and finds elements again in another design of the portal', async () => {
     await session.goTo('/claims');
     const opened = await session.act(
       [
@@ -97,7 +97,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(candidates.every(({ selector }) => selector.includes('{{CLAIM_ID}}'))).toBe(true);
     session.portal.design = 'second';
     await session.goTo('/submit?claim=C-1003');
-    // What was learned of the first design: ids and classes are gone, what people read is not.
+    // Selectors of the first design. The second design has other ids and classes, but the same visible texts.
     const learned = [
       { kind: 'role' as const, selector: 'aria/Amount[role="textbox"]' },
       { kind: 'css' as const, selector: '#amount' },
@@ -113,7 +113,7 @@ describe(`The browser of a session${noChromium}`, () => {
     session.portal.design = 'first';
   });
 
-  itOpens('tells what is expected and does not hold, and what does not fit', async () => {
+  itOpens('reports unmet expectations, and selectors without a match', async () => {
     await session.goTo('/claims');
     expect(await session.look({ expect: { url: '/claims', text: 'Page  1', notText: 'Page 2' } })).toMatchObject({
       holds: true,
@@ -130,7 +130,7 @@ describe(`The browser of a session${noChromium}`, () => {
     });
   });
 
-  itOpens('extracts one and all, waits, and stops what asks for names that it does not have', async () => {
+  itOpens('extracts one element and all elements, waits, and refuses actions with unknown names', async () => {
     await session.goTo('/claims');
     const read = await session.act([
       action('wait', 'aria/Next page[role="link"]'),
@@ -150,7 +150,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(session.portal.requests.length).toBe(before);
   });
 
-  itOpens('sees that a one-time code or a captcha is asked for', async () => {
+  itOpens('detects pages that ask for a one-time code or a captcha', async () => {
     await session.goTo('/captcha');
     expect((await session.look()).asksFor).toBe('captcha');
     await session.goTo('/code');
@@ -159,14 +159,14 @@ describe(`The browser of a session${noChromium}`, () => {
     expect((await session.look()).asksFor).toBe(null);
   });
 
-  itOpens('waits for a page that is slow', async () => {
+  itOpens('waits for a slow page', async () => {
     expect(await session.act([action('navigate', '', { value: '/slow' })], { text: 'At last' })).toMatchObject({
       outcome: 'passed',
     });
   });
 
-  itOpens('never tells a vault key’s value: not in tree, title, address, extract, picture or name', async () => {
-    const seen = await session.attempt({
+  itOpens('never shows a vault key’s value in the tree, title, URL, extracted text or screenshot', async () => {
+    const attempt = await session.attempt({
       screenshot: true,
       actions: [
         action('navigate', '', { value: '/profile' }),
@@ -176,20 +176,20 @@ describe(`The browser of a session${noChromium}`, () => {
       ],
     });
     const { password } = session.portal;
-    expect(seen).toMatchObject({ outcome: 'passed', look: { title: 'Profile [secret]' } });
-    expect(seen.look.url).toBe(`${session.portal.url}/profile?key=[secret]`);
-    expect(seen.look.tree).toContain('Keep [secret]');
-    expect(seen.extracted.all).toContain('Your password is [secret].');
+    expect(attempt).toMatchObject({ outcome: 'passed', look: { title: 'Profile [secret]' } });
+    expect(attempt.look.url).toBe(`${session.portal.url}/profile?key=[secret]`);
+    expect(attempt.look.tree).toContain('Keep [secret]');
+    expect(attempt.extracted.all).toContain('Your password is [secret].');
     const halves = [password.slice(0, 8), password.slice(8)];
     for (const part of [password, encodeURIComponent(password), ...halves])
-      expect(JSON.stringify(seen)).not.toContain(part);
-    const sent = session.service.heard.map(({ text }) => text).join('\n');
+      expect(JSON.stringify(attempt)).not.toContain(part);
+    const sent = session.service.requests.map(({ text }) => text).join('\n');
     for (const part of [password, ...halves]) expect(sent).not.toContain(part);
     expect(session.worker.allText()).not.toContain(password);
     expect(session.worker.stderr).not.toContain(password);
-    const picture = session.service.uploads.get(seen.look.screenshotKey!)!;
+    const picture = session.service.uploads.get(attempt.look.screenshotKey!)!;
     if (!findProgram('ffmpeg', process.env)) return;
-    // Heading, sentence and halves: where they stand, all is covered.
+    // The rows of the heading, the sentence and the two halves are covered.
     const toGray = ['-v', 'error', '-i', '-', '-f', 'rawvideo', '-pix_fmt', 'gray', '-'];
     const pixels = execFileSync('ffmpeg', toGray, { input: picture, maxBuffer: 2 ** 24 });
     const shades = [40, 89, 123].flatMap((y) =>
@@ -198,23 +198,20 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(shades.filter((shade) => Math.abs(shade - 0x33) > 8)).toEqual([]);
   });
 
-  itOpens(
-    'keeps a vault key’s value to the task’s pages: no address, no selector, no key, no frame of others',
-    async () => {
-      await session.goTo('/claims');
-      for (const [each, why] of [
-        [action('navigate', '', { value: '/claims?q={{PORTAL_PASSWORD}}' }), 'address'],
-        [action('click', 'text/{{PORTAL_PASSWORD}}'), 'address'],
-        [action('press', '', { value: '{{PORTAL_PASSWORD}}' }), 'address'],
-      ] as const) {
-        expect(await session.act([each])).toMatchObject({ outcome: 'failed', why });
-      }
-      expect(JSON.stringify(session.portal.requests)).not.toContain(
-        encodeURIComponent(session.portal.password).slice(0, 9) + 'x',
-      );
-      expect(session.portal.requests.some(({ query }) => query['q'])).toBe(false);
-    },
-  );
+  itOpens('refuses a vault key’s value in a URL, in a selector and as a key press', async () => {
+    await session.goTo('/claims');
+    for (const [each, why] of [
+      [action('navigate', '', { value: '/claims?q={{PORTAL_PASSWORD}}' }), 'address'],
+      [action('click', 'text/{{PORTAL_PASSWORD}}'), 'address'],
+      [action('press', '', { value: '{{PORTAL_PASSWORD}}' }), 'address'],
+    ] as const) {
+      expect(await session.act([each])).toMatchObject({ outcome: 'failed', why });
+    }
+    expect(JSON.stringify(session.portal.requests)).not.toContain(
+      encodeURIComponent(session.portal.password).slice(0, 9) + 'x',
+    );
+    expect(session.portal.requests.some(({ query }) => query['q'])).toBe(false);
+  });
 
   itOpens.each([
     ['link', action('click', 'aria/By link')],
@@ -231,7 +228,7 @@ describe(`The browser of a session${noChromium}`, () => {
     ['javascript', action('navigate', '', { value: 'javascript:location="http://127.0.0.1:1/"' })],
     ['address', action('navigate', '', { value: 'http://127.0.0.1:1/' })],
     ['redirect of an address', action('navigate', '', { value: '/leave' })],
-  ])('stays on the task’s addresses: by %s', async (_, each) => {
+  ])('does not leave the task’s origins by %s', async (_, each) => {
     await session.goTo('/ways-out');
     const attempt = await session.act([each]);
     expect([attempt.outcome, attempt.why]).toEqual(['failed', 'address']);
@@ -240,7 +237,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(new URL((await session.look()).url).origin).toBe(session.portal.url);
   });
 
-  itOpens('stays there too by what the browser itself refuses', async () => {
+  itOpens('does not leave the task’s origins by links that the browser itself refuses', async () => {
     for (const link of ['aria/By file', 'aria/By data']) {
       await session.goTo('/ways-out');
       await session.act([action('click', link)]);

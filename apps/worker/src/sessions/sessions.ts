@@ -31,11 +31,11 @@ export function isOfSession(kind: Kind): boolean {
   return sessionKinds.includes(kind);
 }
 
-/** The browsers of sessions: one at a time, each with a program that keeps it, which outlives this worker. */
+/** The browsers of sessions, one at a time. A separate process keeps each browser and survives this worker. */
 export class Sessions {
   private readonly folder: string;
   private readonly open = new Map<string, Session>();
-  /** Whose close was taken here: an open that it has overtaken begins nothing. */
+  /** Sessions that were closed here. If their open command arrives later, it starts nothing. */
   private readonly closed = new Set<string>();
   private watch: NodeJS.Timeout | undefined;
   private isDetached = false;
@@ -49,12 +49,12 @@ export class Sessions {
     this.watchOver();
   }
 
-  /** What another start of the worker had open lives on, or is cleared away. */
+  /** Removes the sessions of an earlier start of the worker that are not alive. The others continue. */
   async recover(): Promise<void> {
     await Promise.all([...this.open.values()].filter((session) => !session.isAlive()).map((each) => this.clear(each)));
   }
 
-  /** Null: it goes on, and the next start of the worker settles it. */
+  /** Returns the result; null if the command continues and the next start of the worker returns its result. */
   async perform(command: Command): Promise<Result | null> {
     const sessionId = textOf(command.payload.sessionId);
     if (!/^[A-Za-z0-9][\w-]{0,99}$/.test(sessionId)) return { status: 'failed', error: 'sessionId must be an id' };
@@ -62,24 +62,24 @@ export class Sessions {
     if (command.kind === 'autopilot_open') return this.begin(sessionId, command);
     const session = this.open.get(sessionId);
     if (!session?.isAlive())
-      return failed('browser_lost', session?.lastWords() || 'this worker has no browser for the session');
+      return failed('browser_lost', session?.endReason() || 'this worker has no browser for the session');
     session.ask(command, Date.now());
-    return this.settle(session, command.commandId);
+    return this.awaitResult(session, command.commandId);
   }
 
-  /** A command that another start of the worker began. */
+  /** Returns the result of a command that an earlier start of the worker began. */
   async resume(commandId: string): Promise<Result | null> {
     const session = [...this.open.values()].find((each) => each.wasAsked(commandId));
-    if (session) return this.settle(session, commandId);
+    if (session) return this.awaitResult(session, commandId);
     return interrupted('the worker was restarted before the command started', { submit: 'none', at: 0 });
   }
 
-  /** Its result is on its way. */
+  /** Removes the files of a command whose result is in the spool. */
   forget(commandId: string): void {
     for (const session of this.open.values()) session.forget(commandId);
   }
 
-  /** The worker begins again, and finds its browsers again. */
+  /** Stops watching the browsers, because the worker restarts and takes them over. */
   detach(): void {
     this.isDetached = true;
     clearInterval(this.watch);
@@ -95,12 +95,12 @@ export class Sessions {
     const program = findBrowser(base);
     if (!program) return noBrowser;
     if (this.closed.has(sessionId)) return failed('browser_lost', 'the session was closed before it was opened');
-    const known = this.open.get(sessionId);
-    if (known?.isAlive()) {
-      known.ask(command, Date.now());
-      return this.settle(known, command.commandId);
+    const existing = this.open.get(sessionId);
+    if (existing?.isAlive()) {
+      existing.ask(command, Date.now());
+      return this.awaitResult(existing, command.commandId);
     }
-    // One at a time: whoever opens another has done with the one before.
+    // Only one session at a time: opening another one ends the previous one.
     await Promise.all([...this.open.values()].map((session) => this.clear(session)));
     const env = { ...base, CHROMIUM: program };
     const session = Session.start(join(this.folder, sessionId), command, {
@@ -111,35 +111,35 @@ export class Sessions {
     this.open.set(sessionId, session);
     this.watchOver();
     log('info', 'started the browser of a session', { sessionId });
-    return this.settle(session, command.commandId);
+    return this.awaitResult(session, command.commandId);
   }
 
-  private async settle(session: Session, commandId: string): Promise<Result | null> {
+  private async awaitResult(session: Session, commandId: string): Promise<Result | null> {
     const outcome = await session.answered(commandId, () => this.isDetached);
     if (outcome.is === 'detached') return null;
     if (outcome.is === 'answered') return this.present(session, commandId, outcome);
-    const { is, why, attempted } = outcome;
+    const { is, reason, attempted } = outcome;
     await this.clear(session);
-    if (is === 'late') return { ...failed('execution_timeout', `the browser was ended: ${why}`), output: attempted };
-    if (session.isOpening(commandId)) return failed('browser_lost', `the browser did not stay open: ${why}`);
-    return interrupted(why, attempted);
+    if (is === 'late') return { ...failed('execution_timeout', `the browser was ended: ${reason}`), output: attempted };
+    if (session.isOpening(commandId)) return failed('browser_lost', `the browser did not stay open: ${reason}`);
+    return interrupted(reason, attempted);
   }
 
   private async present(
     session: Session,
     commandId: string,
-    { output: told, picture }: Extract<Outcome, { is: 'answered' }>,
+    { output: answer, picture }: Extract<Outcome, { is: 'answered' }>,
   ): Promise<Result> {
-    const output: Record<string, unknown> = new Redactor(session.secrets(), '[secret]').deep(told);
-    const shown = await this.show(session, commandId, picture);
-    if (isObject(output.look)) Object.assign(output.look, shown);
+    const output: Record<string, unknown> = new Redactor(session.secrets(), '[secret]').deep(answer);
+    const uploaded = await this.show(session, commandId, picture);
+    if (isObject(output.look)) Object.assign(output.look, uploaded);
     if (!('look' in output && output.isOpened)) return { status: 'success', output };
     const { look, startError } = output as unknown as SessionOpened;
     const opened: SessionOpened = { reused: !session.isOpening(commandId), startError: startError ?? null, look };
     return { status: 'success', output: opened };
   }
 
-  /** Its name says nothing of what it shows. */
+  /** Uploads the screenshot, under a name that does not reveal its content. */
   private async show(session: Session, commandId: string, picture: string | null): Promise<Record<string, unknown>> {
     if (!picture) return {};
     const { agentId, service, stopping } = this.options;
@@ -147,13 +147,13 @@ export class Sessions {
     for (let tries = 0; tries < uploadTries; tries += 1) {
       const filename = `session-${session.sessionId.slice(0, 8)}-${commandId.slice(0, 8)}.jpg`;
       const upload = { path: picture, filename, agentId };
-      const { verdict, key, why } = await sendUpload(service, upload, stopping).catch((error: Error) => ({
+      const { verdict, key, reason } = await sendUpload(service, upload, stopping).catch((error: Error) => ({
         verdict: 'later' as const,
         key: undefined,
-        why: error.message,
+        reason: error.message,
       }));
       if (verdict === 'delivered' && key) return { screenshotKey: key };
-      fault = why;
+      fault = reason;
       if (verdict === 'refused') break;
     }
     return { screenshotFault: `the screenshot could not be uploaded: ${fault}` };
@@ -170,7 +170,7 @@ export class Sessions {
     return { status: 'failed', output, error: `${remaining} processes could not be killed` };
   }
 
-  /** Ends all of it, and takes its profile and its files away; answers how many processes could not be killed. */
+  /** Kills the session's processes and removes its files. Returns the number of processes that could not be killed. */
   private async clear(session: Session): Promise<number> {
     const { sessionId } = session;
     const remaining = await killProcesses({ runId: sessionId, root: session.root }, killGraceMs);
@@ -179,7 +179,7 @@ export class Sessions {
     return remaining;
   }
 
-  /** A keeper that has ended, whyever, leaves no browser behind. */
+  /** Kills the browser of a keeper that has ended for any reason. */
   private watchOver(): void {
     clearInterval(this.watch);
     if (!this.open.size) return;
@@ -189,7 +189,7 @@ export class Sessions {
         session.isWatchedOver = true;
         this.options.log('warn', 'the browser of a session has ended', {
           sessionId: session.sessionId,
-          why: session.lastWords(),
+          why: session.endReason(),
         });
         void killProcesses({ runId: session.sessionId, root: session.root }, killGraceMs);
       }
@@ -202,11 +202,11 @@ function failed(code: SessionFault, error: string): Result {
   return { status: 'failed', code, error } as Result;
 }
 
-function interrupted(why: string, output: InterruptedAttempt): Result {
+function interrupted(reason: string, output: InterruptedAttempt): Result {
   return {
     status: 'failed',
     code: 'interrupted',
-    error: `the browser ended during the command: ${why}`,
+    error: `the browser ended during the command: ${reason}`,
     output,
   } as Result;
 }

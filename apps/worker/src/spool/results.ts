@@ -7,12 +7,12 @@ import { inOrigin, type LocalLog } from '../host/local-log';
 import type { Origin } from '../protocol/origin';
 import { textOfBody, verdictOf, type Answer, type Service } from '../protocol/service';
 
-/** What lies on disk; an older worker left no origin. */
-type Kept = Partial<Result> & { origin?: Origin };
+/** Content of a result file. A file of an older worker has no origin. */
+type StoredResult = Partial<Result> & { origin?: Origin };
 
 const shortOutput = 100_000;
 
-/** Results of commands, one file each until the service has them. */
+/** Results of commands, each in a file until the service has accepted or refused it. */
 export class Results {
   private readonly folder: string;
   private readonly sending = new Map<string, Promise<void>>();
@@ -32,23 +32,23 @@ export class Results {
   }
 
   put(commandId: string, result: Result, origin: Origin = {}): void {
-    writeWhole(this.pathOf(commandId), JSON.stringify({ ...result, origin } satisfies Kept));
+    writeWhole(this.pathOf(commandId), JSON.stringify({ ...result, origin } satisfies StoredResult));
     this.send(commandId);
   }
 
-  /** From now on results are sent, the earlier ones first. */
+  /** Sends the results that are on disk, and each later result at once. */
   start(service: Service): void {
     this.service = service;
     const names = readdirSync(this.folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
     for (const name of names) this.send(name.slice(0, -'.json'.length));
   }
 
-  /** Resolves when the result has arrived or was refused. */
-  async settled(commandId: string): Promise<void> {
+  /** Resolves when the service has accepted or refused the result. */
+  async whenSent(commandId: string): Promise<void> {
     await this.sending.get(commandId);
   }
 
-  async allSettled(): Promise<void> {
+  async whenAllSent(): Promise<void> {
     await Promise.all(this.sending.values());
   }
 
@@ -61,7 +61,7 @@ export class Results {
   }
 
   private deliver(service: Service, commandId: string): Promise<void> {
-    const { origin = {}, ...result } = readJson<Kept>(this.pathOf(commandId)) ?? {};
+    const { origin = {}, ...result } = readJson<StoredResult>(this.pathOf(commandId)) ?? {};
     return inOrigin(origin, () => this.post(service.with(origin), commandId, result));
   }
 
@@ -73,7 +73,7 @@ export class Results {
     };
     let answer = await send(result);
     if ([400, 413, 422].includes(answer.status) && typeof result.output === 'string') {
-      // An end without its output is better than no end, for whoever waits for it.
+      // A result with less output is better than none, because a caller waits for the result.
       this.log('error', 'the service rejected the output of a command; sending the result without it', {
         commandId,
         status: answer.status,

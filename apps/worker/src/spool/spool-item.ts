@@ -9,22 +9,22 @@ import type {
 } from '@muster/contracts';
 import type { Fields } from '../protocol/service';
 
-export const lanes = ['events', 'logs', 'uploads'] as const;
-export type Lane = (typeof lanes)[number];
+export const streams = ['events', 'logs', 'uploads'] as const;
+export type Stream = (typeof streams)[number];
 
-/** By the contract's name, so that another name there does not compile here. */
+/** Picks errorCode from the contract's class, so that a rename there does not compile here. */
 type Failed = { status: 'failed' } & Required<Pick<WebhookReport, 'errorCode'>>;
 
-/** What a script says of itself goes out as it said it: the service looks at it. */
-type Said<Body, Names extends keyof Body> = Omit<Body, Names | 'jobId'> & Fields<Pick<Body, Names>>;
-type WebhookReport = Said<JobWebhookBody, never>;
-/** Of the end: what fails says why. */
+/** A body with fields that a script reports. They are sent unchecked, because the service validates them. */
+type ReportedBody<Body, Names extends keyof Body> = Omit<Body, Names | 'jobId'> & Fields<Pick<Body, Names>>;
+type WebhookReport = ReportedBody<JobWebhookBody, never>;
+/** Final report of a run. A failed run has an errorCode. */
 export type LastReport = Omit<WebhookReport, 'status' | 'errorCode'> &
   ({ status: 'completed' | 'cancelled' } | (Failed & { errorCode: RunErrorCode | ScriptErrorCode }));
-export type StepReport = Said<StepStatusBody, 'usage'>;
-export type ClaimReport = Said<ClaimResult, keyof ClaimResult>;
+export type StepReport = ReportedBody<StepStatusBody, 'usage'>;
+export type ClaimReport = ReportedBody<ClaimResult, keyof ClaimResult>;
 
-/** One thing that the service must hear of a run. What it holds is redacted already. */
+/** One report about a run for the service. Its texts are redacted already. */
 export type Item =
   | { kind: 'log'; entry: Omit<JobLogEntry, 'jobId'> }
   | { kind: 'webhook'; body: WebhookReport }
@@ -32,17 +32,17 @@ export type Item =
   | { kind: 'claims'; claims: ClaimReport[] }
   | { kind: 'summary'; body: Record<string, unknown> }
   | { kind: 'upload'; file: string; filename: string; screenshot: boolean }
-  /** Goes out when everything else of the run has. */
+  /** Sent after all other items of the run. */
   | { kind: 'terminal'; body: LastReport };
 
-/** Something that the service does not get, and why. */
+/** An item that the service will never receive, and why. */
 export interface Lack {
   kind: DeliveredKind;
   reason: string;
 }
 
-/** Each lane is delivered in order by itself: a large upload doesn't hold back the steps. */
-export function laneOf(item: Item): Lane {
+/** Returns the stream of an item. Streams are delivered independently, so a large upload does not delay the steps. */
+export function streamOf(item: Item): Stream {
   if (item.kind === 'log') return 'logs';
   return item.kind === 'upload' ? 'uploads' : 'events';
 }

@@ -19,12 +19,12 @@ describe('The spool', () => {
     entry: { level: 'info', message, timestamp: 1, seq },
   });
   const step = (seq: number): Item => ({ kind: 'step', body: { stepOrder: seq, status: 'running', seq } });
-  const seqs = (spool: Spool, lane: 'logs' | 'events', limits = all) =>
+  const seqs = (spool: Spool, stream: 'logs' | 'events', limits = all) =>
     spool
-      .next(lane, limits)
+      .next(stream, limits)
       .map(({ item }) => (item.kind === 'log' ? item.entry.seq : (item as { body: Record<string, unknown> }).body.seq));
 
-  it('keeps each lane in order, and each lane’s place, over a new start', () => {
+  it('keeps the order and the position of each stream across a restart', () => {
     const spool = Spool.create(folder, first);
     spool.append([log(1), step(1), log(2)], { ...first, logSeq: 2 });
     spool.append([step(2), log(3)], { ...first, logSeq: 3 });
@@ -40,7 +40,7 @@ describe('The spool', () => {
     again.close();
   });
 
-  it('drops a record that was never finished, and its state with it', () => {
+  it('drops an incomplete record and the state in it', () => {
     const spool = Spool.create(folder, first);
     spool.append([log(1)], { ...first, logSeq: 1 });
     spool.close();
@@ -53,19 +53,19 @@ describe('The spool', () => {
     again.close();
   });
 
-  it('gives back the disk of what all lanes have delivered', () => {
+  it('deletes segments that all streams have delivered', () => {
     const spool = Spool.create(folder, first);
     const message = 'x'.repeat(16_000);
     for (let seq = 1; seq <= 600; seq += 1) spool.append([log(seq, message)], { ...first, logSeq: seq });
     expect(spool.bytes).toBeGreaterThan(600 * message.length);
-    const seen: unknown[] = [];
+    const delivered: unknown[] = [];
     for (let entries = spool.next('logs', all); entries.length; entries = spool.next('logs', all)) {
       expect(entries.length).toBeLessThan(65);
-      seen.push(...entries.map(({ item }) => item.kind === 'log' && item.entry.seq));
+      delivered.push(...entries.map(({ item }) => item.kind === 'log' && item.entry.seq));
       spool.delivered('logs', entries.at(-1)!.after);
-      for (const lane of ['events', 'uploads'] as const) expect(spool.isDrained(lane)).toBe(true);
+      for (const stream of ['events', 'uploads'] as const) expect(spool.isDrained(stream)).toBe(true);
     }
-    expect(seen).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
+    expect(delivered).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
     expect(readdirSync(folder).filter((name) => name.endsWith('.jsonl'))).toHaveLength(1);
     expect(spool.bytes).toBe(0);
     spool.close();

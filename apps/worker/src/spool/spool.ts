@@ -14,10 +14,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, writeWhole } from '../host/files';
-import { laneOf, lanes, type Item, type Lack, type Lane } from './spool-item';
+import { streamOf, streams, type Item, type Lack, type Stream } from './spool-item';
 import type { RunState } from '../runs/run-state';
 
-/** Up to where a lane has been delivered: the item `index` of the record at `offset` comes next. */
+/** Position up to which a stream is delivered: item `index` of the record at `offset` is next. */
 export interface Position {
   segment: number;
   offset: number;
@@ -28,21 +28,21 @@ export interface Entry {
   after: Position;
 }
 interface Cursor {
-  positions: Record<Lane, Position>;
+  positions: Record<Stream, Position>;
   screenshotKey?: string;
   lacks?: Lack[];
 }
 
-/** As many as the service takes with a run's end. */
-const mostLacks = 50;
+/** Maximum number of lacks that the service accepts with a run's end. */
+const maxLacks = 50;
 const longestReason = 500;
 const segmentBytes = 4 * 1024 * 1024;
 const start: Position = { segment: 0, offset: 0, index: 0 };
 
 /**
- * What a run has still to report, on disk and in order. Each record holds some items and the state of the run after
- * them (positions in its output, sequence numbers), so a worker that is killed goes on exactly behind the last record.
- * A record is a line: the letters of its lanes, a space, JSON.
+ * Items of a run that are not delivered yet, on disk and in order. Each record contains some items and the state of the
+ * run after them (positions in its output, sequence numbers), so a worker that was killed resumes exactly after the
+ * last record. A record is a line: the first letters of its streams, a space, JSON.
  */
 export class Spool {
   private readonly sizes = new Map<number, number>();
@@ -51,8 +51,8 @@ export class Spool {
   private last = 0;
   private waiting: (() => void)[] = [];
   private closed = false;
-  /** The record that each lane is in: one of many events is not parsed for each of them. */
-  private readonly parsed = new Map<Lane, RecordAt>();
+  /** The current record of each stream, so that a record with many events is not parsed again for each event. */
+  private readonly parsed = new Map<Stream, RecordAt>();
 
   private constructor(
     readonly folder: string,
@@ -71,7 +71,7 @@ export class Spool {
     return spool;
   }
 
-  /** The spool as it was left; null when its first record was never finished. */
+  /** Opens an existing spool; returns null if its first record is incomplete. */
   static open(folder: string): Spool | null {
     const segments = segmentsIn(folder);
     for (const segment of segments) dropTornLine(join(folder, nameOf(segment)));
@@ -83,9 +83,9 @@ export class Spool {
     return spool;
   }
 
-  /** How much waits to be delivered. */
+  /** Number of bytes that are not delivered yet. */
   get bytes(): number {
-    const positions = lanes.map((lane) => this.cursor.positions[lane]);
+    const positions = streams.map((stream) => this.cursor.positions[stream]);
     const first = Math.min(...positions.map(({ segment }) => segment));
     const done = Math.min(...positions.filter(({ segment }) => segment === first).map(({ offset }) => offset));
     const waiting = [...this.sizes].filter(([segment]) => segment >= first).map(([, size]) => size);
@@ -96,19 +96,19 @@ export class Spool {
     return this.cursor.screenshotKey;
   }
 
-  /** What the service will never have of the run. */
+  /** Items of the run that the service will never receive. */
   get lacks(): Lack[] {
     return this.cursor.lacks ?? [];
   }
 
   /**
-   * Notes that something will be missing: it stands in the run's log, and goes along with its end. Past the limit, and
-   * where it was noted before, nothing more is: a script may report the same ten thousand times.
+   * Records that an item will be missing: in the run's log, and for the report of its end. Does nothing past the limit
+   * or if the same lack is recorded already, because a script may report the same item ten thousand times.
    */
   noteLack({ kind, reason }: Lack): void {
     const lack = { kind, reason: [...reason].slice(0, longestReason).join('') };
     const { lacks } = this;
-    if (lacks.length === mostLacks || lacks.some((each) => each.kind === kind && each.reason === lack.reason)) return;
+    if (lacks.length === maxLacks || lacks.some((each) => each.kind === kind && each.reason === lack.reason)) return;
     const logSeq = this.state.logSeq + 1;
     const message = `Not delivered, and missing from this run (${kind}): ${lack.reason}`;
     const entry = { level: 'error' as const, message, timestamp: Math.floor(Date.now() / 1000), seq: logSeq };
@@ -119,12 +119,12 @@ export class Spool {
 
   append(items: Item[], state: RunState): void {
     if (this.closed) return;
-    const letters = [...new Set(items.map((item) => laneOf(item)[0]!))].join('');
+    const letters = [...new Set(items.map((item) => streamOf(item)[0]!))].join('');
     const line = Buffer.from(`${letters} ${JSON.stringify({ items, state })}\n`);
     for (let at = 0; at < line.length;) at += writeSync(this.file, line, at);
     this.state = state;
     this.sizes.set(this.last, this.sizes.get(this.last)! + line.length);
-    // The end of a run must outlive a power cut; its output may as well be read again.
+    // The end of a run must survive a power cut. Its output can be read again.
     if (state.ended) fsyncSync(this.file);
     if (this.sizes.get(this.last)! > segmentBytes && !state.ended) {
       this.openSegment(this.last + 1);
@@ -133,31 +133,31 @@ export class Spool {
     this.wake();
   }
 
-  /** What a lane delivers next. Nothing is moved by it. */
-  next(lane: Lane, limits: { items: number; bytes: number }): Entry[] {
+  /** Returns the next items of a stream, without marking them as delivered. */
+  next(stream: Stream, limits: { items: number; bytes: number }): Entry[] {
     const found: Entry[] = [];
     let bytes = 0;
-    for (let at: Position | null = this.cursor.positions[lane]; at;) {
-      const record: RecordAt | null = this.recordAt(at, lane);
+    for (let at: Position | null = this.cursor.positions[stream]; at;) {
+      const record: RecordAt | null = this.recordAt(at, stream);
       if (!record) break;
       for (let index = at.index; index < record.items.length; index += 1) {
         const item = record.items[index]!;
-        if (laneOf(item) !== lane) continue;
+        if (streamOf(item) !== stream) continue;
         bytes += Buffer.byteLength(JSON.stringify(item)) + 64;
         if (found.length && (bytes > limits.bytes || found.length >= limits.items)) return found;
         found.push({ item, after: { segment: record.segment, offset: record.offset, index: index + 1 } });
       }
       at = { segment: record.segment, offset: record.end, index: 0 };
-      // A lane that has nothing here passes on, or it would hold the segment for ever.
-      if (!found.length) this.cursor.positions[lane] = at;
+      // A stream without items in this record moves past it; otherwise its segment could never be deleted.
+      if (!found.length) this.cursor.positions[stream] = at;
     }
     if (!found.length) this.removeDelivered();
     return found;
   }
 
-  delivered(lane: Lane, after: Position, screenshotKey?: string): void {
+  delivered(stream: Stream, after: Position, screenshotKey?: string): void {
     if (this.closed) return;
-    this.cursor.positions[lane] = after;
+    this.cursor.positions[stream] = after;
     if (screenshotKey) this.cursor.screenshotKey = screenshotKey;
     this.saveCursor();
     this.removeDelivered();
@@ -167,11 +167,11 @@ export class Spool {
     writeWhole(join(this.folder, 'cursor.json'), JSON.stringify(this.cursor));
   }
 
-  isDrained(lane: Lane): boolean {
-    return this.next(lane, { items: 1, bytes: 1 }).length === 0;
+  isDrained(stream: Stream): boolean {
+    return this.next(stream, { items: 1, bytes: 1 }).length === 0;
   }
 
-  /** Resolves with the next append, or when the spool is closed. */
+  /** Resolves at the next append, or when the spool is closed. */
   appended(): Promise<void> {
     return this.closed ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve));
   }
@@ -201,27 +201,27 @@ export class Spool {
     if (!this.sizes.has(segment)) this.sizes.set(segment, 0);
   }
 
-  private recordAt(at: Position, lane: Lane): RecordAt | null {
+  private recordAt(at: Position, stream: Stream): RecordAt | null {
     const segment = [...this.sizes.keys()].find((number) => number >= at.segment);
     if (segment === undefined) return null;
     const offset = segment === at.segment ? at.offset : 0;
     if (offset >= this.sizes.get(segment)!) {
       const later = [...this.sizes.keys()].find((number) => number > segment);
-      return later === undefined ? null : this.recordAt({ segment: later, offset: 0, index: 0 }, lane);
+      return later === undefined ? null : this.recordAt({ segment: later, offset: 0, index: 0 }, stream);
     }
-    const known = this.parsed.get(lane);
-    if (known?.segment === segment && known.offset === offset) return known;
+    const cached = this.parsed.get(stream);
+    if (cached?.segment === segment && cached.offset === offset) return cached;
     const line = readLine(join(this.folder, nameOf(segment)), offset);
     const space = line.indexOf(32);
-    const has = line.subarray(0, space).includes(lane[0]!);
+    const has = line.subarray(0, space).includes(stream[0]!);
     const items = has ? (JSON.parse(line.subarray(space).toString()) as { items: Item[] }).items : [];
     const record = { segment, offset, end: offset + line.length, items };
-    this.parsed.set(lane, record);
+    this.parsed.set(stream, record);
     return record;
   }
 
   private removeDelivered(): void {
-    const needed = Math.min(...lanes.map((lane) => this.cursor.positions[lane].segment));
+    const needed = Math.min(...streams.map((stream) => this.cursor.positions[stream].segment));
     for (const segment of this.sizes.keys()) {
       if (segment >= needed || segment === this.last) continue;
       rmSync(join(this.folder, nameOf(segment)), { force: true });

@@ -5,11 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { isObject } from '../protocol/command';
 import { sign, verify } from '../protocol/signature';
 
-/** What came over the wire, for tests to look into. */
-
+/** JSON that tests inspect. */
 export type Json = any;
 
-export interface Heard {
+export interface ReceivedRequest {
   method: string;
   path: string;
   body: Json;
@@ -22,27 +21,27 @@ type Reply = { status: number; body?: unknown; headers?: Record<string, string> 
 export const agentId = '0190a5b4-0000-7000-8000-000000000001';
 export const organizationId = '0190a5b4-0000-7000-8000-0000000000aa';
 
-/** The service as a worker sees it: checks keys, signatures and schemas, keeps what it accepted, and fails on demand. */
+/** The service for a worker: checks keys, signatures and schemas, stores the requests, and fails on demand. */
 export class FakeService {
-  readonly heard: Heard[] = [];
+  readonly requests: ReceivedRequest[] = [];
   readonly faults: string[] = [];
   readonly pending: Record<string, unknown>[] = [];
   readonly uploads = new Map<string, Buffer>();
-  /** What a command may fetch: a path among the files. */
+  /** Path in `files` of the file that a command may download, by command id. */
   readonly downloads = new Map<string, string>();
-  /** What the file of a command is said to be. */
+  /** Digest that the service states for the file of a command, by command id. */
   readonly digests = new Map<string, string>();
-  /** Served as they are. */
+  /** Files that are served, by path. */
   readonly files = new Map<string, Buffer>();
   signingSecret = 'signing-secret-of-the-organization';
   apiKeys = ['msk_testworker_0123456789abcdef'];
-  /** How keys that are not right are refused; one that is not here is not known. */
+  /** Status with which an invalid key is refused; 401 by default. */
   refusals: Record<string, number> = {};
   heartbeatSeconds = 0.2;
   abandon: string[] = [];
-  /** Looked at before anything else; what it returns is the answer. */
+  /** Called first for every request; a reply that it returns is the answer. */
   interfere: (request: { method: string; path: string; body: Json; count: number }) => Reply = () => undefined;
-  /** What the store says to what is sent to it. */
+  /** Returns the store's status for an upload. */
   refuse: (key: string) => number | 'hang up' = () => 200;
   private readonly server: Server;
   private waiting: (() => void)[] = [];
@@ -76,13 +75,13 @@ export class FakeService {
     await once(this.server, 'close').catch(() => undefined);
   }
 
-  /** Waits for a condition over what was heard; it is looked at after every request. */
-  async until<T>(what: string, condition: () => T | undefined | null | false): Promise<T> {
+  /** Waits for a condition, which is checked after every request. */
+  async until<T>(description: string, condition: () => T | undefined | null | false): Promise<T> {
     const until = Date.now() + 45_000;
     for (;;) {
       const found = condition();
       if (found) return found;
-      if (Date.now() > until) throw new Error(`never came: ${what}\n${this.lastHeard()}`);
+      if (Date.now() > until) throw new Error(`timed out waiting for ${description}\n${this.lastRequests()}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 100);
         this.waiting.push(() => {
@@ -93,18 +92,20 @@ export class FakeService {
     }
   }
 
-  private lastHeard(): string {
-    const heard = this.heard.filter(({ path }) => path !== '/api/agent/heartbeat').slice(-20);
-    return heard
+  private lastRequests(): string {
+    const recent = this.requests.filter(({ path }) => path !== '/api/agent/heartbeat').slice(-20);
+    return recent
       .map(({ method, path, status, text }) => `${method} ${path} ${status} ${text.slice(0, 200)}`)
       .join('\n');
   }
 
-  accepted(path: string | RegExp): Heard[] {
-    return this.heard.filter((h) => h.status < 300 && (typeof path === 'string' ? h.path === path : path.test(h.path)));
+  accepted(path: string | RegExp): ReceivedRequest[] {
+    return this.requests.filter(
+      (h) => h.status < 300 && (typeof path === 'string' ? h.path === path : path.test(h.path)),
+    );
   }
 
-  /** The logs of a job as the service keeps them: once for each seq. */
+  /** Returns the logs of a job as the service stores them: one entry for each sequence number. */
   logs(jobId: string): Json[] {
     const all = this.accepted('/api/job-logs').flatMap((h) => h.body.logs as Json[]);
     const bySeq = new Map(all.filter((log) => log.jobId === jobId).map((log) => [log.seq, log]));
@@ -131,8 +132,8 @@ export class FakeService {
     return this.accepted(`/api/agents/${agentId}/commands/${commandId}/result`)[0]?.body;
   }
 
-  /** The worker's last handshake, when it has made so many. */
-  handshake(count = 1): Heard | undefined {
+  /** Returns the worker's last handshake if it has made at least `count` handshakes. */
+  handshake(count = 1): ReceivedRequest | undefined {
     const all = this.accepted('/api/agents/handshake');
     return all.length >= count ? all.at(-1) : undefined;
   }
@@ -143,7 +144,7 @@ export class FakeService {
     const response = await fetch(`${body.tunnelHostname}/commands`, {
       method: 'POST',
       body: text,
-      // A connection of its own: one that was kept may be closed by the worker just as it is used again.
+      // A new connection, because the worker may close an idle connection just when it is used again.
       headers: {
         connection: 'close',
         ...(headers ?? { 'x-service-signature': sign(this.signingSecret, text, Date.now()) }),
@@ -167,18 +168,18 @@ export class FakeService {
     }
     const body = text ? (JSON.parse(text) as Json) : undefined;
     const method = request.method!;
-    const count = this.heard.filter((h) => h.path === path).length + 1;
-    const heard: Heard = { method, path: path!, body, text, headers: request.headers, status: 0 };
-    this.heard.push(heard);
-    const reply = this.interfere({ method, path: path!, body, count }) ?? this.regular(heard);
-    heard.status = reply === 'hang up' ? 599 : (reply?.status ?? 599);
+    const count = this.requests.filter((h) => h.path === path).length + 1;
+    const received: ReceivedRequest = { method, path: path!, body, text, headers: request.headers, status: 0 };
+    this.requests.push(received);
+    const reply = this.interfere({ method, path: path!, body, count }) ?? this.regular(received);
+    received.status = reply === 'hang up' ? 599 : (reply?.status ?? 599);
     const waiting = this.waiting;
     this.waiting = [];
     waiting.forEach((wake) => wake());
     return reply;
   }
 
-  private regular({ method, path, body, text, headers }: Heard): Reply {
+  private regular({ method, path, body, text, headers }: ReceivedRequest): Reply {
     const key = String(headers['x-api-key']);
     if (!this.apiKeys.includes(key)) return { status: this.refusals[key] ?? 401 };
     const commands = `/api/agents/${agentId}/commands`;
@@ -197,7 +198,7 @@ export class FakeService {
       return { status: 200, body: { status: 'online', serverTime, pendingCommands: this.pending.length, abandon } };
     }
     if (path === commands && method === 'GET') return { status: 200, body: { commands: this.pending } };
-    if (path.startsWith(commands) && path.endsWith('/uploads')) return this.places(body);
+    if (path.startsWith(commands) && path.endsWith('/uploads')) return this.uploadUrls(body);
     if (path.startsWith(commands) && path.endsWith('/progress')) {
       this.check(body.done <= body.total && body.failed <= body.done, 'progress');
       return { status: 200, body: { accepted: true } };
@@ -233,8 +234,8 @@ export class FakeService {
     return { status: 200, body: { accepted: true } };
   }
 
-  /** Places for the pictures of an imaging command, by their names in it. */
-  private places({ objects }: Json): Reply {
+  /** Returns upload URLs for the files of an imaging command, by their names in the command. */
+  private uploadUrls({ objects }: Json): Reply {
     this.check(objects.length >= 1 && objects.length <= 100, 'size of uploads');
     const uploads = (objects as Json[]).map(({ name, ordinal, size }) => {
       this.check(size > 0, 'size of an upload');
@@ -254,7 +255,7 @@ export class FakeService {
     }
   }
 
-  private check(right: unknown, what: string): void {
-    if (!right) this.faults.push(what);
+  private check(right: unknown, subject: string): void {
+    if (!right) this.faults.push(subject);
   }
 }

@@ -16,16 +16,16 @@ import { commandOf, WorkerHarness } from './worker-process.harness';
 export const chromium = findBrowser(process.env);
 export const noChromium = chromium ? '' : ' (skipped: no Chromium here; put one on PATH, or name it in CHROMIUM)';
 
-type Given = Partial<SessionAction> & { selectors?: SessionAction['selectors'] };
+type ActionFields = Partial<SessionAction> & { selectors?: SessionAction['selectors'] };
 
-/** An action with all its keys, as a model has to answer it. */
-export function action(name: SessionAction['action'], selector: string, more: Given = {}): SessionAction {
+/** Returns an action with all its fields, as a model must return it. */
+export function action(name: SessionAction['action'], selector: string, more: ActionFields = {}): SessionAction {
   const kind: SelectorKind = selector.startsWith('aria/') ? 'role' : selector.startsWith('text/') ? 'text' : 'css';
   const selectors = selector ? [{ kind, selector }] : [];
   return { action: name, name: '', selectors, value: '', all: false, submits: false, ...more };
 }
 
-/** A worker with a session's browser, and the portal that it is for. */
+/** A worker with a session's browser, and the portal that the session uses. */
 export class SessionHarness {
   sessionId = randomUUID();
 
@@ -44,7 +44,7 @@ export class SessionHarness {
 
   async stop(): Promise<void> {
     await this.worker.kill();
-    // As long as any is left, it may write.
+    // A remaining process may still write to the folder.
     await waitFor('the browser to end', () => {
       const left = processesOf('MUSTER_RUN_ID=').filter((pid) => workingIn(pid).startsWith(this.worker.folder));
       killAll([...this.processes(), ...left]);
@@ -55,10 +55,10 @@ export class SessionHarness {
     await this.portal.close();
   }
 
-  /** The command's id; its result comes by itself. */
+  /** Sends a command and returns its id. The result arrives later. */
   async send(kind: string, payload: object, env: Record<string, string> = {}, more: object = {}): Promise<string> {
-    const given = { sessionId: this.sessionId, secretNames: Object.keys(env), ...payload };
-    const command = commandOf(kind, given, { env, ...more });
+    const fields = { sessionId: this.sessionId, secretNames: Object.keys(env), ...payload };
+    const command = commandOf(kind, fields, { env, ...more });
     await this.service.push(command);
     return command.commandId;
   }
@@ -72,13 +72,13 @@ export class SessionHarness {
   }
 
   open(path: string, more: object = {}, secrets: Record<string, string> = { PORTAL_PASSWORD: this.portal.password }) {
-    const given = {
+    const defaults = {
       program: sessionProgram(),
       startUrl: `${this.portal.url}${path}`,
       allowedOrigins: [this.portal.url],
       inputs: { CLAIM_ID: 'C-1003', AMOUNT: '125.50' },
     };
-    return this.ask('autopilot_open', { ...given, ...more }, secrets);
+    return this.ask('autopilot_open', { ...defaults, ...more }, secrets);
   }
 
   async look(more: object = {}): Promise<PageLook & { holds?: boolean; unmet?: string }> {
@@ -86,8 +86,8 @@ export class SessionHarness {
     return { ...output.look, ...output };
   }
 
-  async attempt(given: Partial<AttemptStep>): Promise<StepAttempted> {
-    const { output, error } = await this.ask('autopilot_attempt', { maySubmit: true, screenshot: false, ...given });
+  async attempt(input: Partial<AttemptStep>): Promise<StepAttempted> {
+    const { output, error } = await this.ask('autopilot_attempt', { maySubmit: true, screenshot: false, ...input });
     if (!output) throw new Error(`no attempt: ${error}`);
     return output;
   }
@@ -112,7 +112,7 @@ export class SessionHarness {
     return this.act([action('navigate', '', { value: path })]);
   }
 
-  /** Of the session, wherever they have gone. */
+  /** Returns the processes of the session, even if they have left its process group. */
   processes(): number[] {
     return processesOf(`MUSTER_RUN_ID=${this.sessionId}`);
   }

@@ -9,7 +9,7 @@ import { agentId, organizationId, type FakeService, type Json } from './fake-ser
 
 const program = resolve(__dirname, '../../../../dist/apps/worker/src/main.js');
 
-/** A folder of a worker, and real worker processes on it. */
+/** A worker's folder, and real worker processes that use it. */
 export class WorkerHarness {
   readonly folder = mkdtempSync(join(tmpdir(), 'muster-worker-'));
   child: ChildProcess | null = null;
@@ -59,14 +59,14 @@ export class WorkerHarness {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 
-  /** All that stands in the worker's folder, but for what the script itself was given. */
+  /** Returns the content of all files in the worker's folder. */
   allText(): string {
     const files = readdirSync(this.folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
     const read = (path: string): string => {
       try {
         return readFileSync(path, 'latin1');
       } catch {
-        // It has just been delivered.
+        // The file has just been delivered and removed.
         return '';
       }
     };
@@ -80,6 +80,6 @@ export function commandOf(kind: string, payload: object, more: object = {}): Jso
 }
 
 export function runOf(script: string, payload: object = {}, env: Record<string, string> = {}): Json {
-  const given = { script, variables: {}, workflowId: randomUUID(), workflowRevision: 1, maxRuntimeMs: 600_000 };
-  return commandOf('run', { ...given, ...payload }, { jobId: randomUUID(), env });
+  const defaults = { script, variables: {}, workflowId: randomUUID(), workflowRevision: 1, maxRuntimeMs: 600_000 };
+  return commandOf('run', { ...defaults, ...payload }, { jobId: randomUUID(), env });
 }

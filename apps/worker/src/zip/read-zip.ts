@@ -1,10 +1,10 @@
 import { ZipFault } from './zip-fault';
 
 export interface ZipLimits {
-  /** Unpacked, all together. */
+  /** Maximum number of bytes of all files together, unpacked. */
   bytes: number;
   entries: number;
-  /** How many times its own size a zip may have unpacked; of no account in small ones. */
+  /** Maximum ratio of the unpacked size to the zip's own size; does not apply to small zips. */
   ratio?: number;
 }
 
@@ -15,7 +15,7 @@ export interface ZipEntry {
   method: number;
   crc: number;
   size: number;
-  /** As it stands in the zip. */
+  /** Content as stored in the zip. */
   packed: Buffer;
 }
 
@@ -30,7 +30,7 @@ const fileType = 0o170000;
 const [regular, directory, symbolicLink] = [0o100000, 0o040000, 0o120000];
 const ratioFromBytes = 10 * 1024 * 1024;
 
-/** What stands in a zip, once nothing of it is wrong: its names, kinds, sizes, and that no two entries share bytes. */
+/** Returns the entries of a zip. Throws if any name, kind or size is wrong, or if two entries share bytes. */
 export function readZip(bytes: Buffer, limits: ZipLimits): ZipEntry[] {
   const directory = findDirectory(bytes);
   if (directory.count > limits.entries) throw new ZipFault('too_many_entries', '', `${directory.count}`);
@@ -57,7 +57,7 @@ function findDirectory(bytes: Buffer): Directory {
   const end = findEnd(bytes);
   let [count, size, at] = [bytes.readUInt16LE(end + 10), bytes.readUInt32LE(end + 12), bytes.readUInt32LE(end + 16)];
   if (count === 0xffff || size === 0xffffffff || at === 0xffffffff) {
-    // Some programs write the large form for whatever they stream.
+    // Some programs write the ZIP64 form for everything that they stream.
     const locator = end - 20;
     if (locator < 0 || bytes.readUInt32LE(locator) !== 0x07064b50) throw new ZipFault('truncated', '');
     const large = numberAt(bytes, locator + 8);
@@ -68,7 +68,7 @@ function findDirectory(bytes: Buffer): Directory {
   return { at, end: at + size, count };
 }
 
-/** The record that ends a zip ends its bytes too: with one that stands elsewhere, two readers would see two zips. */
+/** Finds the end record, which must be at the end of the bytes. Otherwise two readers could see different zips. */
 function findEnd(bytes: Buffer): number {
   const signature = Buffer.from([0x50, 0x4b, 5, 6]);
   const first = Math.max(0, bytes.length - 22 - 0xffff);
@@ -89,7 +89,7 @@ function readRows(bytes: Buffer, { at: first, end, count }: Directory): Row[] {
     if (next > end) throw new ZipFault('truncated', '');
     const rawName = bytes.subarray(at + 46, afterName);
     const name = textOfName(rawName);
-    // Encrypted, strongly encrypted, or with a directory that is.
+    // The flags mean: encrypted, strongly encrypted, or with an encrypted directory.
     if (bytes.readUInt16LE(at + 8) & 0x2041) throw new ZipFault('encrypted', name);
     const mode = bytes.readUInt32LE(at + 38) >>> 16;
     const [packedSize, size, offset] = sizesOf(bytes, at, bytes.subarray(afterName, afterName + extraLength!));
@@ -111,9 +111,9 @@ function readRows(bytes: Buffer, { at: first, end, count }: Directory): Row[] {
   return rows;
 }
 
-/** Packed, unpacked, and where. What does not fit stands in the extra field of the large form, in this order. */
+/** Returns the packed size, the size and the offset. Values that do not fit are in the ZIP64 extra field, in order. */
 function sizesOf(bytes: Buffer, at: number, extra: Buffer): [packed: number, size: number, offset: number] {
-  const given = {
+  const values = {
     size: bytes.readUInt32LE(at + 24),
     packed: bytes.readUInt32LE(at + 20),
     offset: bytes.readUInt32LE(at + 42),
@@ -124,15 +124,15 @@ function sizesOf(bytes: Buffer, at: number, extra: Buffer): [packed: number, siz
   }
   let used = 0;
   for (const name of ['size', 'packed', 'offset'] as const) {
-    if (given[name] !== 0xffffffff) continue;
+    if (values[name] !== 0xffffffff) continue;
     if (!large || used + 8 > large.length) throw new ZipFault('truncated', '');
-    given[name] = numberAt(large, used);
+    values[name] = numberAt(large, used);
     used += 8;
   }
-  return [given.packed, given.size, given.offset];
+  return [values.packed, values.size, values.offset];
 }
 
-/** Beyond what a number holds exactly is beyond every zip that we have in hand. */
+/** A value that a number cannot represent exactly is larger than every zip that is read here. */
 function numberAt(bytes: Buffer, at: number): number {
   return at + 8 <= bytes.length ? Number(bytes.readBigUInt64LE(at)) : Infinity;
 }
@@ -162,7 +162,7 @@ function refuseKind({ name, mode }: Row): void {
   if (type && type !== regular && type !== directory) throw new ZipFault('device', name);
 }
 
-/** One name twice, a file where another entry has a folder, and what would be one file where case does not count. */
+/** Refuses repeated names, a file with the name of another entry's folder, and names that differ only in case. */
 function refuseCollisions(rows: Row[]): void {
   const files = new Set<string>();
   const folders = new Set<string>();
@@ -184,7 +184,7 @@ function refuseCollisions(rows: Row[]): void {
   }
 }
 
-/** Each entry's own bytes. Entries that share some are how a small zip unpacks to petabytes. */
+/** Returns the entries with their bytes. If entries could share bytes, a small zip could unpack to petabytes. */
 function withContents(bytes: Buffer, rows: Row[], end: number): ZipEntry[] {
   const ends = new Map<Row, number>();
   const entries = rows.map((row): ZipEntry => {

@@ -19,13 +19,13 @@ describe('Unzipping', () => {
   afterEach(() => rmSync(around, { recursive: true }));
 
   const everything = () => readdirSync(around, { recursive: true }).sort();
-  const reasonOf = (zip: Buffer, given = limits) =>
-    unzip(zip, folder, given).then(
+  const reasonOf = (zip: Buffer, zipLimits = limits) =>
+    unzip(zip, folder, zipLimits).then(
       () => 'taken',
       (error: Error) => error.message.split(':')[0],
     );
 
-  it('writes files and folders, and says what they are', async () => {
+  it('writes files and folders, and returns the files with their checksums', async () => {
     const zip = zipOf([
       { name: 'a/', content: '', mode: 0o040755 },
       { name: 'a/b.txt', content: 'content' },
@@ -39,7 +39,7 @@ describe('Unzipping', () => {
     expect(statSync(join(folder, 'run')).mode & 0o777).toBe(0o700);
   });
 
-  it('writes large files beside each other, and answers all in their order, with the sums that it is given', async () => {
+  it('writes large files in parallel, and returns all files in order, with checksums that were passed', async () => {
     const contents = [900_000, 10, 700_000, 300_000, 800_000, 20, 600_000].map((size) => randomBytes(size));
     const zip = zipOf(contents.map((content, at) => ({ name: `f/${at}`, content })));
     const more = { bytes: 4_000_000, entries: 7 };
@@ -58,16 +58,16 @@ describe('Unzipping', () => {
     expect(contents.every((content, at) => readFileSync(join(again, `f/${at}`)).equals(content))).toBe(true);
   });
 
-  it('refuses what is not right among large files, whatever sums it is given, and writes no more once it has', async () => {
+  it('refuses a wrong large file even if checksums were passed, and starts no further files', async () => {
     const contents = Array.from({ length: 8 }, (_, at) => randomBytes(at ? 2_000_000 : 300_000));
     const zip = zipOf(contents.map((content, at) => ({ name: `${at}`, content })));
     const row = zip.indexOf('PK\x01\x02');
-    // The first one's sum as the directory has it.
+    // The checksum of the first entry in the directory.
     zip[row + 16] = zip[row + 16]! ^ 0xff;
     const sums = new Map(contents.map((_, at) => [`${at}`, 'known']));
     const more = { bytes: 20_000_000, entries: 8 };
     await expect(unzip(zip, folder, more, { sums })).rejects.toThrow('digest_mismatch');
-    // What was under way is whole by now, and the rest was not begun.
+    // Files in progress were completed, and the others were not started.
     const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
     expect(sizes.length).toBeLessThan(8);
     expect([...new Set(sizes)].sort((a, b) => a - b)).toEqual([300_000, 2_000_000]);
@@ -81,7 +81,7 @@ describe('Unzipping', () => {
     ['is absolute on another system', 'absolute_path', [{ name: 'C:x', content: '' }]],
     ['has no name', 'bad_name', [{ name: '', content: '' }]],
     ['has an empty part', 'bad_name', [{ name: 'a//x', content: '' }]],
-    ['is where it is', 'bad_name', [{ name: './x', content: '' }]],
+    ['has a dot as a part', 'bad_name', [{ name: './x', content: '' }]],
     ['has a control character', 'bad_name', [{ name: 'a\nb', content: '' }]],
     ['has a NUL', 'bad_name', [{ name: 'a\0b', content: '' }]],
     ['is not in its composed form', 'bad_name', [{ name: 'e\u0301', content: '' }]],
@@ -92,7 +92,7 @@ describe('Unzipping', () => {
     ['comes after three others', 'too_many_entries', ['a', 'b', 'c'].map((name) => ({ name, content: '' }))],
     ['comes twice', 'duplicate_path', ['x', 'x'].map((name) => ({ name, content: '' }))],
     ['is a file and a folder', 'duplicate_path', ['x', 'x/y'].map((name) => ({ name, content: '' }))],
-    ['differs in case alone', 'case_collision', ['x', 'X'].map((name) => ({ name, content: '' }))],
+    ['differs only in case', 'case_collision', ['x', 'X'].map((name) => ({ name, content: '' }))],
     ['is too large', 'too_large', [{ name: 'x', content: 'x'.repeat(1001) }]],
   ];
   it.each(bad)('refuses an entry that %s (%s), and writes nothing at all', async (_, reason, files) => {
@@ -101,7 +101,7 @@ describe('Unzipping', () => {
     expect(everything()).toEqual(before);
   });
 
-  it('refuses an entry that is larger or smaller than it says, small or large', async () => {
+  it('refuses an entry that is larger or smaller than declared, for small and large files', async () => {
     const more = { bytes: 4_000_000, entries: 3 };
     for (const [length, size] of [
       [900, 10],
@@ -115,14 +115,14 @@ describe('Unzipping', () => {
     }
   });
 
-  it('refuses what is packed too densely, and takes that of what is small', async () => {
+  it('refuses a compression ratio that is too high, except in small zips', async () => {
     const dense = (bytes: number) => zipOf([{ name: 'x', content: ' '.repeat(bytes) }]);
-    const given = { bytes: 100_000_000, entries: 3, ratio: 100 };
-    expect(await reasonOf(dense(11_000_000), given)).toBe('ratio');
-    expect(await reasonOf(dense(10_000_000), given)).toBe('taken');
+    const ratioLimits = { bytes: 100_000_000, entries: 3, ratio: 100 };
+    expect(await reasonOf(dense(11_000_000), ratioLimits)).toBe('ratio');
+    expect(await reasonOf(dense(10_000_000), ratioLimits)).toBe('taken');
   });
 
-  it('refuses entries that share bytes, and one whose own header has another name', async () => {
+  it('refuses entries that share bytes, and an entry whose own header has another name', async () => {
     const zip = zipOf(['one', 'two'].map((name) => ({ name, content: 'y' })));
     const second = zip.indexOf('PK\x01\x02', zip.indexOf('PK\x01\x02') + 1);
     const shared = Buffer.from(zip);
@@ -133,12 +133,12 @@ describe('Unzipping', () => {
     renamed.write('six', second + 46);
     expect(await reasonOf(renamed)).toBe('bad_name');
     const overlapping = Buffer.from(zip);
-    // The first one's bytes reach over the second.
+    // The bytes of the first entry overlap the second entry.
     overlapping.writeUInt32LE(10, zip.indexOf('PK\x01\x02') + 20);
     expect(await reasonOf(overlapping)).toBe('size_mismatch');
   });
 
-  it('refuses what is damaged, cut off, encrypted or no zip', async () => {
+  it('refuses a file that is damaged, truncated, encrypted or not a zip', async () => {
     const right = zipOf([{ name: 'x', content: 'some content here' }]);
     const changed = (at: number, value: number) => {
       const bytes = Buffer.from(right);
@@ -157,7 +157,7 @@ describe('Unzipping', () => {
     expect(everything()).toEqual(['a', 'a/target']);
   });
 
-  it('takes what Python writes, the large form of a stream included', async () => {
+  it('reads zips that Python writes, including the ZIP64 form of a stream', async () => {
     const path = join(around, 'made.zip');
     writeFileSync(
       join(around, 'make.py'),

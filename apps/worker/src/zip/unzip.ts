@@ -14,21 +14,21 @@ export interface UnpackedFile {
 }
 
 const inOneGoBytes = 256 * 1024;
-/** What stays in a core's own cache between inflating, summing and writing: of larger pieces each step waits. */
+/** Size of a piece that stays in a core's cache between inflating, hashing and writing. Larger pieces are slower. */
 const pieceBytes = 256 * 1024;
-/** As many as there are threads for it: each is inflated and written on one of them. */
-const largeAtOnce = 4;
+/** Number of large files in parallel: one for each thread that inflates and writes. */
+const largeFileConcurrency = 4;
 const longestTurnMs = 20;
 
 export interface UnzipOptions {
   stop?: AbortSignal;
-  /** The SHA-256 of each file, by path, from an earlier unpacking of these very bytes: it is not taken again. */
+  /** SHA-256 of each file, by path, from an earlier unpacking of the same bytes. It is not computed again. */
   sums?: ReadonlyMap<string, string>;
 }
 
 /**
- * Unpacks a zip into a folder that is empty, and answers what lies there now. The whole of it is refused before the
- * first file is written if one entry is wrong by its directory. It yields often: a worker has others to serve.
+ * Unpacks a zip to an empty folder and returns its files. If the zip's directory has a wrong entry, the whole zip is
+ * refused before the first file is written. It yields often, because the worker has other work too.
  */
 export async function unzip(
   bytes: Buffer,
@@ -37,7 +37,7 @@ export async function unzip(
   { stop, sums }: UnzipOptions = {},
 ): Promise<UnpackedFile[]> {
   const entries = readZip(bytes, limits);
-  const made = new Set<string>();
+  const createdFolders = new Set<string>();
   const digests = new Map<string, string>();
   const large: ZipEntry[] = [];
   let began = Date.now();
@@ -49,13 +49,13 @@ export async function unzip(
     stop?.throwIfAborted();
     const target = join(folder, entry.name);
     const parent = entry.isFolder ? target : dirname(target);
-    if (!made.has(parent)) mkdirSync(parent, { recursive: true, mode: 0o700 });
-    made.add(parent);
+    if (!createdFolders.has(parent)) mkdirSync(parent, { recursive: true, mode: 0o700 });
+    createdFolders.add(parent);
     if (entry.isFolder) continue;
     if (entry.size > inOneGoBytes) large.push(entry);
     else digests.set(entry.name, writeSmall(target, entry, sums));
   }
-  await besideEachOther(large, async (entry) => {
+  await inParallel(large, async (entry) => {
     digests.set(entry.name, await write(join(folder, entry.name), entry, { stop, sums }));
   });
   return entries.flatMap(({ name: path, size, isFolder }) =>
@@ -63,10 +63,10 @@ export async function unzip(
   );
 }
 
-/** After a failure none is begun, and when it is thrown none goes on: the folder is its caller's again. */
-async function besideEachOther(entries: ZipEntry[], work: (entry: ZipEntry) => Promise<void>): Promise<void> {
+/** Processes entries in parallel. After a failure none is started, and it throws only when none is in progress. */
+async function inParallel(entries: ZipEntry[], work: (entry: ZipEntry) => Promise<void>): Promise<void> {
   const left = [...entries];
-  const lane = async (): Promise<void> => {
+  const processNext = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift()) {
       try {
         await work(next);
@@ -76,18 +76,20 @@ async function besideEachOther(entries: ZipEntry[], work: (entry: ZipEntry) => P
       }
     }
   };
-  const lanes = await Promise.allSettled(Array.from({ length: Math.min(largeAtOnce, entries.length) }, lane));
-  const failed = lanes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: Math.min(largeFileConcurrency, entries.length) }, processNext),
+  );
+  const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
   if (failed) throw failed.reason;
 }
 
-/** At once: thousands of small files take a fraction of the time that they take with a promise for each step. */
+/** Writes synchronously: thousands of small files take much less time than with a promise for each step. */
 function writeSmall(target: string, entry: ZipEntry, sums: UnzipOptions['sums']): string {
   const { name: path, size, crc } = entry;
   const content = inflated(entry);
   if (content.length !== size) throw new ZipFault('size_mismatch', path);
   if (crc32(content) !== crc) throw new ZipFault('digest_mismatch', path);
-  // `wx`: never through something that already is there.
+  // `wx` never writes to an existing path, such as a link.
   writeFileSync(target, content, { flag: 'wx', mode: entry.isProgram ? 0o700 : 0o600 });
   return sums?.get(path) ?? createHash('sha256').update(content).digest('hex');
 }
@@ -104,26 +106,26 @@ function inflated({ name, method, size, packed }: ZipEntry): Buffer {
 
 async function write(target: string, entry: ZipEntry, { stop, sums }: UnzipOptions): Promise<string> {
   const { name: path, size, crc } = entry;
-  const known = sums?.get(path);
-  const sum = known ? null : createHash('sha256');
-  let [seen, seenCrc] = [0, 0];
+  const knownSum = sums?.get(path);
+  const sum = knownSum ? null : createHash('sha256');
+  let [writtenBytes, writtenCrc] = [0, 0];
   const file = await open(target, 'wx', entry.isProgram ? 0o700 : 0o600);
   try {
     for await (const piece of contentOf(entry)) {
       stop?.throwIfAborted();
-      seen += piece.length;
-      // The announced size is a limit, and the announced sizes together were looked at: a bomb ends here.
-      if (seen > size) break;
-      seenCrc = crc32(piece, seenCrc);
+      writtenBytes += piece.length;
+      // The declared size is a limit, and the sum of the declared sizes was checked, so a zip bomb ends here.
+      if (writtenBytes > size) break;
+      writtenCrc = crc32(piece, writtenCrc);
       sum?.update(piece);
       await file.writeFile(piece);
     }
   } finally {
     await file.close();
   }
-  if (seen !== size) throw new ZipFault('size_mismatch', path);
-  if (seenCrc !== crc) throw new ZipFault('digest_mismatch', path);
-  return known ?? sum!.digest('hex');
+  if (writtenBytes !== size) throw new ZipFault('size_mismatch', path);
+  if (writtenCrc !== crc) throw new ZipFault('digest_mismatch', path);
+  return knownSum ?? sum!.digest('hex');
 }
 
 async function* contentOf({ name, method, packed }: ZipEntry): AsyncGenerator<Buffer> {

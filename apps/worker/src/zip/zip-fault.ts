@@ -1,4 +1,4 @@
-/** What the service calls it when it refuses an upload; what a machine refuses goes by the same words. */
+/** Reasons for refusing a zip, with the names that the service uses when it refuses an upload. */
 export type ZipReason =
   | 'not_a_zip'
   | 'truncated'
@@ -16,7 +16,7 @@ export type ZipReason =
   | 'size_mismatch'
   | 'digest_mismatch';
 
-const words: Record<ZipReason, string> = {
+const messages: Record<ZipReason, string> = {
   not_a_zip: 'this is not a zip',
   truncated: 'the zip is cut off or damaged',
   encrypted: 'an encrypted zip is not supported',
@@ -34,13 +34,13 @@ const words: Record<ZipReason, string> = {
   digest_mismatch: 'the content does not match its digest',
 };
 
-/** A zip of which nothing more is unpacked. */
+/** Error of a zip that is refused; nothing more of it is unpacked. */
 export class ZipFault extends Error {
   constructor(
     readonly reason: ZipReason,
     readonly path: string,
     detail = '',
   ) {
-    super(`${reason}: ${words[reason]}${path ? ` (${JSON.stringify(path)})` : ''}${detail ? `: ${detail}` : ''}`);
+    super(`${reason}: ${messages[reason]}${path ? ` (${JSON.stringify(path)})` : ''}${detail ? `: ${detail}` : ''}`);
   }
 }

@@ -5,11 +5,11 @@ export interface ZipFile {
   content: string | Buffer;
   /** Unix file type and permissions. */
   mode?: number;
-  /** What the directory claims of the size. */
+  /** Size that the zip's directory declares. */
   size?: number;
 }
 
-/** A zip as its format has it, or with the faults that are asked for. */
+/** Returns a valid zip, or one with the requested faults. */
 export function zipOf(files: ZipFile[]): Buffer {
   const [bodies, rows]: [Buffer[], Buffer[]] = [[], []];
   let at = 0;

@@ -1,5 +1,5 @@
-"""Reads a dental practice's image files on its machine, and makes pictures of them that browsers and payers can read.
+"""Reads a dental practice's image files on its own machine, and converts them to images that browsers and payers read.
 
-Standard library and Pillow. Nothing in here writes down whose a picture is: patients' names and numbers stay in memory
-and in the answer.
+Uses the standard library and Pillow. Nothing in this package writes to a file whose image it is: patients' names and
+numbers stay in memory and in the answer.
 """

@@ -1,4 +1,4 @@
-"""imaging_composite: one labelled picture of a patient's teeth, sent to its place."""
+"""imaging_composite: draws one labelled image of a patient's teeth and uploads it."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def run(job):
     images = read_data_file(settings, patient.patimageid, teeth)
     cells = make_cells(job, patient.patimageid, images.of_tooth)
     key = send(job, draw_sheet(teeth, cells))
-    said = {
+    summary = {
         "composite_key": key,
         "patient": {
             "patimageid": None if patient.patimageid is None else int(patient.patimageid),
@@ -35,8 +35,8 @@ def run(job):
         "teeth_missing": [tooth for tooth in teeth if tooth not in cells],
         "lines_skipped": images.lines_skipped,
     }
-    # A name may be anything, also the marker at which its readers stop.
-    text = json.dumps(said).replace("__IMAGING_COMP_", "\\u005f_IMAGING_COMP_")
+    # A name may contain any text, including the marker at which readers of this output stop.
+    text = json.dumps(summary).replace("__IMAGING_COMP_", "\\u005f_IMAGING_COMP_")
     return f"__IMAGING_COMP_START__\n{text}\n__IMAGING_COMP_END__\n"
 
 
@@ -48,16 +48,16 @@ def require_configured(settings):
     if missing:
         message = f"the worker's setting {' and '.join(missing)} is missing, or names a share that IMAGING_PATH_MAP does not"
         raise CommandFault("imaging_not_configured", message)
-    # Without its folder every tooth would seem to have no image.
+    # Without the folder, every tooth would seem to have no image.
     if not os.path.isdir(settings.root):
         raise CommandFault("imaging_root_unavailable", "the folder of the images is not there, or not for this user")
 
 
 def make_cells(job, patimageid, images_of_tooth):
-    """Of each tooth that has a readable image (path of a picture that fits its cell, day): that of its newest."""
+    """Returns, by tooth, the path of its newest readable image, scaled to the size of a cell, and that image's day."""
     progress = Progress(job.service, len(images_of_tooth))
     left = {tooth: iter(images) for tooth, images in images_of_tooth.items()}
-    # Several teeth often have the same newest image: it is read once. None: it cannot be read.
+    # Several teeth often have the same newest image, which is read once. None: the image cannot be read.
     made, cells = {}, {}
     while left:
         wanted = {}
@@ -74,13 +74,13 @@ def make_cells(job, patimageid, images_of_tooth):
             if path:
                 cells.update((tooth, (path, image.day)) for tooth in wanted[image])
                 left = {tooth: images for tooth, images in left.items() if tooth not in cells}
-            progress.tell(len(images_of_tooth) - len(left), len(images_of_tooth) - len(left) - len(cells))
-    progress.tell(len(images_of_tooth), len(images_of_tooth) - len(cells))
+            progress.report(len(images_of_tooth) - len(left), len(images_of_tooth) - len(left) - len(cells))
+    progress.report(len(images_of_tooth), len(images_of_tooth) - len(cells))
     return cells
 
 
 def convert(job, patimageid, images, first):
-    """Each image with the path of its small picture, or None where it cannot be read."""
+    """Yields each image with the path of its small version, or None if it cannot be read."""
     if not images:
         return
     tasks = [
@@ -94,7 +94,7 @@ def convert(job, patimageid, images, first):
         for place, image in enumerate(images, start=first)
     ]
     for task, answer in Pool(job.folder).convert(tasks):
-        # This machine's fault and not the image's: an older one is not the newest for it.
+        # This is a failure of the machine, not of the image, so an older image must not replace it.
         if isinstance(answer, ImageFault) and answer.code == "upload_failed":
             raise CommandFault(answer.code, str(answer))
         yield task["image"], None if isinstance(answer, ImageFault) else task["variants"]["cell"]["path"]

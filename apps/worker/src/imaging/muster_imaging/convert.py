@@ -1,4 +1,4 @@
-"""From a file's bytes to an upright picture, grey or RGB, and from there to JPEG and PNG files without metadata."""
+"""Decodes a file to an upright image, grey or RGB, and writes it to JPEG and PNG files without metadata."""
 
 import errno
 import io
@@ -8,10 +8,10 @@ from PIL import Image, TiffImagePlugin
 
 from .faults import ImageFault
 
-# We have looked at the size ourselves.
+# read_tiff() limits the size.
 Image.MAX_IMAGE_PIXELS = None
 
-# Transpose, by the number that a TIFF has for how it lies: FLIP_LEFT_RIGHT 0, FLIP_TOP_BOTTOM 1, ROTATE_90 2,
+# Pillow's transposition for each orientation of a TIFF: FLIP_LEFT_RIGHT 0, FLIP_TOP_BOTTOM 1, ROTATE_90 2,
 # ROTATE_180 3, ROTATE_270 4, TRANSPOSE 5, TRANSVERSE 6.
 UPRIGHT = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
 LANCZOS = 1
@@ -20,7 +20,7 @@ MAX_OUTPUT_BYTES = 100 * 1024 * 1024
 
 
 def decode(picture):
-    """An image of mode L or RGB; an ImageFault says why not. The picture's bytes are let go of."""
+    """Returns an image of mode L or RGB, or raises an ImageFault with the reason. Releases the picture's bytes."""
     try:
         image = TiffImagePlugin.TiffImageFile(io.BytesIO(picture.clean))
         if image.size != (picture.width, picture.height):
@@ -31,11 +31,11 @@ def decode(picture):
     except (ImageFault, MemoryError):
         raise
     except Exception as error:
-        # What a decoder stumbles over has many names, and may quote what it read.
+        # Decoders raise many kinds of errors, and their texts may quote the file.
         raise ImageFault("damaged", f"the pixels cannot be decoded ({type(error).__name__})") from None
     if picture.orientation in UPRIGHT:
         image = image.transpose(UPRIGHT[picture.orientation])
-    # Whatever was said of the picture beside its pixels stays here.
+    # Drops all metadata.
     image.info = {}
     return image
 
@@ -51,7 +51,8 @@ def as_shown(image, picture):
 
 
 def scaled_to_8_bits(image):
-    """From its darkest to its brightest value, rounded; of a large one in bands, as each value takes four bytes then."""
+    """Scales from the darkest to the brightest value, rounded. Each value needs four bytes, so a large image is scaled
+    in bands."""
     width, height = image.size
     if width * height <= PIXELS_AT_ONCE:
         whole = image.convert("I")
@@ -67,31 +68,31 @@ def scaled_to_8_bits(image):
 
 
 def table_of(low, high):
-    """What each of the 65,536 values becomes; those that the image does not have may be anything."""
+    """Returns the new value for each of the 65,536 values; values that the image does not contain get any new value."""
     span = max(high - low, 1)
     return [0] * low + [(510 * value + span) // (2 * span) for value in range(high - low + 1)] + [255] * (65535 - high)
 
 
 def write_variant(image, path, variant):
-    """One file of a picture: `box` [width, height] is what it is to lie within; nothing is made larger."""
+    """Writes one file of an image, reduced to fit into `box` [width, height] but never enlarged. Returns its size."""
     box = variant.get("box")
     if box:
         scale = min(box[0] / image.width, box[1] / image.height, 1)
         size = tuple(max(1, round(side * scale)) for side in image.size)
         if size != image.size:
             image = image.resize(size, LANCZOS, reducing_gap=2.0)
-    # Written beside its name, so that what has that name is whole.
+    # Written under another name and renamed, so that a file with the final name is complete.
     draft = path + ".draft"
     try:
         if variant["format"] == "JPEG":
-            # In a full-size picture colours keep their edges.
+            # A full-size image keeps the full resolution of its colours.
             more = {"subsampling": 0} if image.mode == "RGB" and not box else {}
             image.save(draft, "JPEG", quality=variant["quality"], **more)
         else:
             image.save(draft, "PNG", compress_level=3)
         size = os.path.getsize(draft)
     except OSError as error:
-        # The image is as good as it was: it is the worker's disk that is full, or gone.
+        # This is not a fault of the image: the worker's disk is full or missing.
         raise ImageFault("upload_failed", f"the picture cannot be written ({errno.errorcode.get(error.errno, 'unknown')})")
     if size > MAX_OUTPUT_BYTES:
         os.unlink(draft)

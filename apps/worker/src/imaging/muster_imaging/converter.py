@@ -1,7 +1,7 @@
-"""A process that converts one image after another, as it is told by lines of JSON, and takes no other down with it.
+"""A process that converts images one after another, as requested by lines of JSON.
 
-A file is a stranger's: what it makes the decoder do, it does here, with bounded memory. One that ends this process has
-cost itself alone. Large images wait for each other, over all of these processes.
+Files are untrusted, so they are decoded here, with limited memory. An image that ends this process fails alone. All
+these processes together convert only one large image at a time.
 """
 
 import contextlib
@@ -18,14 +18,14 @@ from .settings import read_settings
 from .tiff import read_tiff
 
 MEMORY_BYTES = 2 * 1024**3
-# From here on an image is a large one: by its file, and by what it unpacks to.
+# Sizes above which an image is large: the size of its file, and its number of pixels.
 LARGE_FILE_BYTES = 32 * 1024 * 1024
 LARGE_PIXELS = 16_000_000
 
 
 def main():
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    # Decoders talk to whoever listens; what they say may quote the file.
+    # Decoders print messages, which may quote the file.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
@@ -43,7 +43,7 @@ def perform(task, settings):
     except ImageFault as fault:
         return {"code": fault.code, "error": str(fault)}
     except MemoryError:
-        return {"code": "image_too_large", "error": "the image takes more memory than there is for one"}
+        return {"code": "image_too_large", "error": "the image needs more memory than one image may use"}
     except Exception as error:
         return {"code": "damaged", "error": f"the image cannot be read ({type(error).__name__})"}
 
@@ -65,7 +65,7 @@ def convert(task, settings):
 
 @contextlib.contextmanager
 def alone(path):
-    """The kernel gives the lock back for a process that ends."""
+    """Holds an exclusive lock. The kernel releases the lock of a process that ends."""
     with open(path, "a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

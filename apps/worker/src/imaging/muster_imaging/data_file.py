@@ -1,4 +1,4 @@
-"""The imaging data file: one image a line, of which the newest of each tooth that is asked for are kept."""
+"""Reads the imaging data file, which has one image per line, and retains the newest images of each requested tooth."""
 
 import heapq
 import os
@@ -14,8 +14,8 @@ from .paths import require_allowed
 from .teeth import teeth_of
 from .text import decode
 
-# Of each tooth, so that 32 teeth come to the most images of one call.
-kept_of_a_tooth = 125
+# Maximum number of images of a tooth. With 32 teeth this is the maximum number of images of one command.
+max_images_of_a_tooth = 125
 
 _longest_line = 65_536
 _fields = 11
@@ -30,7 +30,7 @@ class ImageLine:
     ordinal: int
     filename: str
     day: date
-    # An empty one is before all others of its day.
+    # An empty time sorts before all other times of the day.
     time: str
 
     @property
@@ -40,14 +40,14 @@ class ImageLine:
 
 @dataclass
 class Found:
-    """The patient's images of each tooth that is asked for, the newest first, and how many lines were none."""
+    """The patient's images of each requested tooth, the newest first, and the number of invalid lines."""
 
     of_tooth: dict
     lines_skipped: int
 
 
 def read_data_file(settings, patimageid, teeth):
-    """Reads the file line by line: it may be larger than memory."""
+    """Reads the file line by line, because it may be larger than the memory."""
     heaps = {tooth: [] for tooth in teeth}
     skipped = 0
     try:
@@ -66,14 +66,15 @@ def read_data_file(settings, patimageid, teeth):
 
 
 def _open(settings):
-    """Where the operator has put it outside of the folders of images, it is read there; a link does not lead there."""
+    """Opens the data file. The operator may configure a path outside of the image folders, but a link must not lead out
+    of these folders."""
     path = os.path.abspath(settings.data_file)
     if any(os.path.commonpath([path, os.path.abspath(root)]) == os.path.abspath(root) for root in settings.allowed_roots):
         try:
             require_allowed(os.path.realpath(path), settings)
         except ImageFault as fault:
             raise CommandFault(fault.code, "the imaging data file is a link out of the folders that may be read") from None
-    # A pipe would make us wait by being opened.
+    # O_NONBLOCK: opening a pipe would block otherwise.
     file = os.open(os.path.realpath(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
@@ -82,7 +83,7 @@ def _open(settings):
 
 
 def _lines_of(file):
-    """Lines without their ends; None for one that is too long to be one."""
+    """Yields the lines without their line ends; None for a line that is too long to be valid."""
     first = True
     while True:
         line = file.readline(_longest_line)
@@ -99,7 +100,7 @@ def _lines_of(file):
 
 
 def _fields_of(line):
-    """What is used of a line, or None where it is short, empty or damaged."""
+    """Returns the fields of a line that are used, or None if the line is short, empty or damaged."""
     text = decode(line) if line else None
     if text is None or "\0" in text:
         return None
@@ -123,9 +124,9 @@ def _keep(heaps, place, fields):
         heap = heaps.get(tooth)
         if heap is None:
             continue
-        # Of two that are the same in all this, the later line is the newer one.
+        # If two images have the same age, the one in the later line is the newer one.
         entry = (image.age, place, image)
-        if len(heap) < kept_of_a_tooth:
+        if len(heap) < max_images_of_a_tooth:
             heapq.heappush(heap, entry)
         else:
             heapq.heappushpop(heap, entry)

@@ -1,11 +1,11 @@
-"""What of a compressed part within a TIFF the decoder does not see to."""
+"""Checks of a compressed part in a TIFF that the decoder does not make."""
 
 import zlib
 
 
 def exactly(part, size):
-    """The part, compressed, with so many bytes in it and no more, or None where it has fewer. Where a part has more than
-    it is to hold, the decoder leaves the last ones as they stood in memory before: another's picture."""
+    """Returns the part, compressed, with exactly `size` bytes in it, or None if it has fewer. If a part has more bytes
+    than expected, the decoder leaves old memory in its last bytes, which may show pixels of another image."""
     inflater = zlib.decompressobj()
     try:
         data = inflater.decompress(part, size)

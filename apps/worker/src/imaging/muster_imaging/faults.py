@@ -1,9 +1,9 @@
-"""What can go wrong, with the code that whoever asked is answered."""
+"""Errors of images and commands, with the codes that the caller receives."""
 
 
 class ImageFault(Exception):
-    """One image's; the others go on. Codes: not_found, not_a_tiff, damaged, unsupported, image_too_large,
-    path_not_allowed, upload_failed. Its text names no file: a file's name may be a person's."""
+    """Error of one image; the command continues with the others. Codes: not_found, not_a_tiff, damaged, unsupported,
+    image_too_large, path_not_allowed, upload_failed. The text contains no file name, which may be a person's name."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -11,7 +11,7 @@ class ImageFault(Exception):
 
 
 class CommandFault(Exception):
-    """The whole command's."""
+    """Error of the whole command."""
 
     def __init__(self, code, message, output=None):
         super().__init__(message)

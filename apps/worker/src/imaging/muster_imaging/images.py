@@ -1,4 +1,4 @@
-"""imaging_images: of each image file a JPEG of its size and a small one, sent to their places."""
+"""imaging_images: converts each image file to a full-size JPEG and a thumbnail, and uploads both."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from .pool import Pool
 from .progress import Progress
 from .upload import Uploader
 
-# Sent together: two pictures of each.
+# Number of images that are uploaded together, with two files each.
 AT_ONCE = 25
 VARIANTS = {
     "full": {"format": "JPEG", "quality": 90},
@@ -23,21 +23,21 @@ def run(job):
     try:
         resolve_folder(job.payload["imagingPath"], job.settings)
     except ImageFault as fault:
-        said = [{"ordinal": image["ordinal"], "code": fault.code, "error": str(fault)} for image in images]
-        raise CommandFault(fault.code, str(fault), {"images": said}) from None
+        outcomes = [{"ordinal": image["ordinal"], "code": fault.code, "error": str(fault)} for image in images]
+        raise CommandFault(fault.code, str(fault), {"images": outcomes}) from None
     work = Work(job)
     try:
         work.run(images)
     finally:
         work.uploader.close()
-    said = [work.said[image["ordinal"]] for image in images]
-    if all("code" in each for each in said):
-        raise CommandFault("no_image_converted", f"none of {len(said)} images could be converted", {"images": said})
-    return {"images": said}
+    outcomes = [work.outcomes[image["ordinal"]] for image in images]
+    if all("code" in each for each in outcomes):
+        raise CommandFault("no_image_converted", f"none of {len(outcomes)} images could be converted", {"images": outcomes})
+    return {"images": outcomes}
 
 
 class Work:
-    """What was sent stands in a file of the command's folder, so that whoever goes on with it does not make it again."""
+    """Lists uploaded images in a file of the command's folder, so that the next worker does not convert them again."""
 
     def __init__(self, job):
         self.job = job
@@ -45,14 +45,14 @@ class Work:
         self.made = os.path.join(job.folder, "made")
         os.makedirs(self.made, exist_ok=True)
         self.sent_file = os.path.join(job.folder, "sent.jsonl")
-        self.said = {each["ordinal"]: each for each in read_lines(self.sent_file)}
+        self.outcomes = {each["ordinal"]: each for each in read_lines(self.sent_file)}
 
     def run(self, images):
         self.progress = Progress(self.job.service, len(images))
-        left = [image for image in images if image["ordinal"] not in self.said]
+        left = [image for image in images if image["ordinal"] not in self.outcomes]
         batch = []
         for image in left:
-            # Made by a worker that did not get to send it.
+            # Converted by an earlier worker that did not upload it.
             if answer := self.read_made(image["ordinal"]):
                 batch.append((image["ordinal"], answer))
         made = {ordinal for ordinal, _ in batch}
@@ -60,8 +60,8 @@ class Work:
         for task, answer in Pool(self.job.folder).convert(tasks):
             ordinal = task["ordinal"]
             if isinstance(answer, ImageFault):
-                self.said[ordinal] = {"ordinal": ordinal, "code": answer.code, "error": str(answer)}
-                self.tell()
+                self.outcomes[ordinal] = {"ordinal": ordinal, "code": answer.code, "error": str(answer)}
+                self.report_progress()
                 continue
             self.write_made(ordinal, answer)
             batch.append((ordinal, answer))
@@ -73,11 +73,11 @@ class Work:
     def task_of(self, image):
         ordinal = image["ordinal"]
         variants = {name: {**variant, "path": self.path_of(ordinal, name)} for name, variant in VARIANTS.items()}
-        of = {"folder": self.job.payload["imagingPath"], "patimageid": self.job.payload["patimageid"]}
-        return {**of, "ordinal": ordinal, "filename": image["filename"], "variants": variants}
+        source = {"folder": self.job.payload["imagingPath"], "patimageid": self.job.payload["patimageid"]}
+        return {**source, "ordinal": ordinal, "filename": image["filename"], "variants": variants}
 
     def send(self, batch):
-        """Sends the first of them, and answers the others."""
+        """Uploads the first images of the batch and returns the others."""
         some, others = batch[:AT_ONCE], batch[AT_ONCE:]
         objects = [
             {"name": name, "ordinal": ordinal, "size": answer["bytes"][name], "path": self.path_of(ordinal, name)}
@@ -86,21 +86,21 @@ class Work:
         ]
         self.uploader.send(objects, Sent(some, self.keep).one)
         for ordinal, _ in some:
-            if ordinal not in self.said:
+            if ordinal not in self.outcomes:
                 error = "the store refuses the picture"
-                self.said[ordinal] = {"ordinal": ordinal, "code": "upload_failed", "error": error}
+                self.outcomes[ordinal] = {"ordinal": ordinal, "code": "upload_failed", "error": error}
             for path in [*(self.path_of(ordinal, name) for name in VARIANTS), self.path_of(ordinal, "made")]:
                 os.unlink(path)
-        self.tell()
+        self.report_progress()
         return others
 
     def keep(self, ordinal, answer):
         sizes = {"width": answer["width"], "height": answer["height"], "bytes": answer["bytes"]["full"]}
-        self.said[ordinal] = {"ordinal": ordinal, **sizes}
-        append_line(self.sent_file, self.said[ordinal])
+        self.outcomes[ordinal] = {"ordinal": ordinal, **sizes}
+        append_line(self.sent_file, self.outcomes[ordinal])
 
-    def tell(self):
-        self.progress.tell(len(self.said), sum("code" in each for each in self.said.values()))
+    def report_progress(self):
+        self.progress.report(len(self.outcomes), sum("code" in each for each in self.outcomes.values()))
 
     def path_of(self, ordinal, name):
         return os.path.join(self.made, f"{ordinal}-{name}")
@@ -121,7 +121,7 @@ class Work:
 
 
 class Sent:
-    """Has each image written down once all of its pictures are there, and not before."""
+    """Lists an image as uploaded only when all of its files are uploaded."""
 
     def __init__(self, answers, keep):
         self.answers = dict(answers)
@@ -138,7 +138,7 @@ class Sent:
 
 
 def append_line(path, value):
-    # In front too: whoever wrote here before may have ended amid a line.
+    # Starts with a line break, because an earlier worker may have ended in the middle of a line.
     with open(path, "a") as file:
         file.write("\n" + json.dumps(value) + "\n")
 

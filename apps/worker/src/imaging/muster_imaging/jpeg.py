@@ -1,28 +1,28 @@
-"""What of a JPEG within a TIFF the decoder does not see to."""
+"""Checks of a JPEG in a TIFF that the decoder does not make."""
 
 import struct
 
-# Of a JPEG: frames, markers without a length, and those that no frame comes behind.
+# Markers of a JPEG: frames, markers without a length, and markers after which there is no frame.
 FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 BARE_MARKERS = frozenset(range(0xD0, 0xD8)) | {0x01}
 NOT_BEFORE_FRAMES = (0x00, 0xD8, 0xD9, 0xDA)
-# What is written before a frame, with the bytes that may fill the room between.
+# Maximum number of markers before the frame, including fill bytes.
 MOST_STEPS = 300
 
 
 def fault_of_jpeg(part, wide, high):
-    """Why it cannot be a strip or tile of this size, or None. What a JPEG lacks of its part the decoder makes up, or
-    leaves what stood in memory before: another's picture."""
+    """Returns why the JPEG cannot be a strip or tile of this size, or None. For missing pixels, the decoder invents
+    values or leaves old memory, which may show another image."""
     if bytes(part[:2]) != b"\xff\xd8" or b"\xff\xd9" not in bytes(part[-65_536:]).rstrip(b"\0")[-64:]:
         return "the file ends within its pixels"
     size = size_of_jpeg(part)
     if size is None or size[0] < wide or size[1] < high:
-        return "a JPEG of the file is smaller than the pixels that it is to hold"
+        return "a JPEG in the file is smaller than its part of the image"
     return None
 
 
 def size_of_jpeg(part):
-    """Width and height as its frame says them, or None where there is none before its pixels."""
+    """Returns the width and height in the frame, or None if there is no frame before the pixels."""
     at = 2
     for _ in range(MOST_STEPS):
         if at + 9 > len(part) or part[at] != 0xFF:

@@ -1,4 +1,4 @@
-"""Labels that can be read, whatever fonts the machine has."""
+"""Draws labels that are readable with any fonts of the machine."""
 
 from functools import lru_cache
 
@@ -12,7 +12,7 @@ _ink = (255, 255, 255)
 
 
 def draw_label(cell, text):
-    """White on a black strip in the lower left corner: on a dark image as on a light one."""
+    """Draws white text on a black strip in the lower left corner, which is readable on dark and on light images."""
     words = _drawn(text)
     width, height = words.width + 2 * _margin, words.height + 2 * _margin
     left, top = 0, cell.height - height
@@ -21,7 +21,7 @@ def draw_label(cell, text):
 
 
 def _drawn(text):
-    """The text as a mask, as high for each text."""
+    """Returns the text as a mask, with the same height for every text."""
     font, scale = _font()
     draw = ImageDraw.Draw(Image.new("L", (1, 1)))
     _, top, _, bottom = draw.textbbox((0, 0), "#0123456789-g", font=font)
@@ -33,7 +33,7 @@ def _drawn(text):
 
 @lru_cache(maxsize=1)
 def _font():
-    """Pillow's own, Debian's, or else the small one of pixels that every Pillow has, enlarged."""
+    """Returns a font and its enlargement: Pillow's own, Debian's, or else the small bitmap font of every Pillow."""
     for find in (lambda: ImageFont.load_default(_size), lambda: ImageFont.truetype(_debian, _size)):
         try:
             return find(), 1

@@ -1,4 +1,4 @@
-"""Which patient a lookup means. Every form is held against the whole list: whoever is meant must be the only one."""
+"""Finds the patient that a lookup means. Every form is compared with all patients, because the match must be unique."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ from .faults import CommandFault
 
 longest_lookup = 500
 
-# A number that stands for itself: no part of a date, a telephone number, an amount.
+# A separate number, which is not part of a date, a telephone number or an amount.
 _number = r"(?<![\w.,/+-])([0-9]+)(?![\w/-]|[.,][0-9])"
 _after_word = re.compile(
     r"(?<!\w)PATIMAGEID(?:[\W_]?|[\W_]{0,10}?(?<![.,/+-](?=[0-9])))([0-9]+)(?![\w/-]|[.,][0-9])", re.IGNORECASE
@@ -18,14 +18,14 @@ _word = re.compile(r"(?<!\w)PATIMAGEID(?![^\W\d_])", re.IGNORECASE)
 _any_number = re.compile(_number)
 _sign = re.compile(r"(?<![\w#])#\s?([0-9]+)(?![\w/-]|[.,][0-9])")
 
-# Letters whose stroke or tie is no mark that could be taken off.
+# Letters whose stroke or ligature is not a combining mark that could be removed.
 _plain_letters = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
 _quotes = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "`": "'", "\u00b4": "'"})
 
 
 @dataclass(frozen=True)
 class Patient:
-    # In its shortest form, without leading zeros; None where the practice has given none.
+    # Without leading zeros; None if the practice has not assigned an id.
     patimageid: Optional[str]
     chart: Optional[str]
     first_name: str
@@ -37,7 +37,7 @@ class Patient:
 
 
 def find_patient(lookup, patients):
-    """The one patient that the lookup means. The first form that anybody answers to counts."""
+    """Returns the one patient that the lookup means. The first form that matches any patient counts."""
     forms = _forms_of(lookup)
     found = [set() for _ in forms]
     for patient in patients:
@@ -53,7 +53,7 @@ def find_patient(lookup, patients):
 
 
 def plain_id(text):
-    """A PATIMAGEID in its one form, or None."""
+    """Returns a PATIMAGEID without leading zeros, or None if the text is not a PATIMAGEID."""
     text = text.strip()
     return text.lstrip("0") or "0" if re.fullmatch("[0-9]{1,40}", text) else None
 
@@ -79,7 +79,7 @@ def _forms_of_digits(text):
     wanted = plain_id(text)
     by_id = lambda patient: wanted is not None and patient.patimageid == wanted  # noqa: E731
     by_chart = _forms_of_chart(text)
-    # Nobody writes an id with leading zeros, but many write charts so: where both are somebody's, it is not clear who.
+    # Ids are not written with leading zeros, but charts often are. If both match, the lookup is ambiguous.
     if text != wanted:
         return [lambda patient: by_id(patient) or by_chart[0](patient)]
     return [by_id, *by_chart]
@@ -94,11 +94,11 @@ def _forms_of_chart(text):
 
 
 def _ids_in(text):
-    """What a label names as PATIMAGEID: the number behind the word, else its only number; else the number behind `#`."""
+    """Returns the ids of a label: numbers after PATIMAGEID, else the only number; without that word, after `#`."""
     if _word.search(text):
         named = _after_word.findall(text) or _any_number.findall(text)
         numbers = set(named)
-        # Several numbers, none of them right behind the word: no telling which.
+        # Several numbers, and none directly after the word: it is not clear which one is meant.
         if not _after_word.search(text) and len(numbers) > 1:
             return set()
     else:
@@ -114,7 +114,7 @@ def _names_of(patient):
 
 
 def _plain(text):
-    """A name without case and accents, and with single spaces where it has any."""
+    """Returns a name in lower case, without accents and with single spaces."""
     folded = unicodedata.normalize("NFKD", text.translate(_quotes).casefold()).translate(_plain_letters)
     bare = "".join(each for each in folded if not unicodedata.combining(each))
     return re.sub(r"\s*,\s*", ",", " ".join(bare.split()))

@@ -1,4 +1,4 @@
-"""A command of imaging from its beginning to its outcome, which it leaves in a file for the worker."""
+"""Runs an imaging command and writes its outcome to a file for the worker."""
 
 import importlib
 import json
@@ -21,12 +21,12 @@ UNAVAILABLE = (
 
 @dataclass
 class Job:
-    """What an operation works with."""
+    """Inputs of an operation."""
 
     payload: dict
     settings: Settings
     service: Service
-    # The command's own; it outlives a worker that dies, until the outcome is there.
+    # The command's folder. It survives a crash of the worker and is removed after the outcome.
     folder: str
 
 
@@ -36,7 +36,7 @@ def main():
     try:
         leave(outcome, folder)
     except OSError:
-        # On a full disk there is room where its pictures were.
+        # The disk is full. Removing the command's images makes room for the outcome.
         for each in os.scandir(folder):
             shutil.rmtree(each.path) if each.is_dir(follow_symlinks=False) else os.unlink(each.path)
         leave(outcome, folder)
@@ -50,7 +50,7 @@ def leave(outcome, folder):
 
 
 def take_inputs():
-    """Read once and gone: it may have a patient's name in it."""
+    """Reads the inputs and removes their file, because it may contain a patient's name."""
     with open("inputs.json", encoding="utf-8") as file:
         payload = json.load(file)
     os.unlink("inputs.json")
@@ -69,7 +69,7 @@ def perform(kind, folder):
         output = {} if fault.output is None else {"output": fault.output}
         return {"status": "failed", "code": fault.code, "error": str(fault), **output}
     except Exception as error:
-        # Where it was, and not what it said: that may name a file, and the file a person.
+        # Reports the position and not the text, which may contain a file name and with it a person's name.
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(at.filename)}:{at.lineno}"
         return {"status": "failed", "error": f"imaging failed: {type(error).__name__} at {where}"}

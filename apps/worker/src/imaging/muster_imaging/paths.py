@@ -1,4 +1,4 @@
-"""Opens image files, and nothing outside of the folders that are allowed, wherever links lead."""
+"""Opens image files, but nothing outside of the allowed folders, even through links."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ MAX_FILE_BYTES = 256 * 1024 * 1024
 
 
 def resolve_folder(path, settings):
-    """The real folder of a path that was asked for. Whether it is there shows when a file is opened in it."""
+    """Returns the real path of a requested folder. A missing folder is noticed only when a file in it is opened."""
     local = local_path(path.strip(), settings.path_map)
     if local is None or "\0" in local:
         raise ImageFault("path_not_allowed", "the folder is on no share that IMAGING_PATH_MAP names")
@@ -25,9 +25,9 @@ def resolve_folder(path, settings):
 
 
 def open_image(folder, patimageid, filename, settings):
-    """A file descriptor of `folder/<patimageid>/filename`, else of `folder/filename`; `folder` is a resolved one."""
+    """Returns a file descriptor of `folder/<patimageid>/filename`, else of `folder/filename`. `folder` is resolved."""
     if not filename or filename in (".", "..") or any(each in filename for each in "/\\\0"):
-        raise ImageFault("path_not_allowed", "the name is no file's in the folder")
+        raise ImageFault("path_not_allowed", "the name is not a valid file name")
     places = [os.path.join(folder, str(patimageid), filename)] if patimageid is not None else []
     for path in [*places, os.path.join(folder, filename)]:
         try:
@@ -39,11 +39,11 @@ def open_image(folder, patimageid, filename, settings):
 
 
 def open_allowed(path, settings):
-    """Opened first and judged then: what the kernel has opened cannot be exchanged any more."""
+    """Checks the file after opening it, because an open file can no longer be exchanged."""
     real = os.path.realpath(path)
     require_allowed(real, settings)
     try:
-        # A pipe or a device would make us wait, or do something, by being opened.
+        # With these flags, opening a pipe or a device does not block and has no side effects.
         file = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.ELOOP:
@@ -65,7 +65,7 @@ def open_allowed(path, settings):
 
 
 def read_all(file):
-    """The whole file, of which no more is read than was allowed, should it grow meanwhile."""
+    """Reads the whole file, but not more than the limit even if it grows concurrently."""
     with os.fdopen(file, "rb", buffering=0) as stream:
         pieces, size = [], 0
         while piece := stream.read(min(1 << 24, MAX_FILE_BYTES + 1 - size)):

@@ -1,4 +1,4 @@
-"""Whether Pillow is here, with what is needed of it. The worker runs this file alone to ask that when it begins."""
+"""Checks whether Pillow is installed with the required features. At its start, the worker runs this file alone."""
 
 
 def has_pillow():

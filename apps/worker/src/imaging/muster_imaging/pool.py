@@ -1,4 +1,4 @@
-"""Processes that convert images side by side: one that dies is begun anew, and has cost its image alone."""
+"""Processes that convert images in parallel. A process that dies is replaced, and only its image may fail."""
 
 import contextlib
 import json
@@ -11,10 +11,10 @@ import time
 
 from .faults import ImageFault
 
-# No image that is one takes so long.
+# Maximum time for an image; a valid image takes less.
 MAX_SECONDS = 120
 MOST_PROCESSES = 4
-# So many are made and not yet taken at most.
+# Maximum number of converted images that wait for the caller.
 MOST_READY = 32
 
 
@@ -24,10 +24,10 @@ class Pool:
         self.processes = processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
 
     def convert(self, tasks):
-        """Each task with what came of it, an answer or an ImageFault, in the order in which they end.
+        """Yields each task with its answer or an ImageFault, in the order in which the tasks end.
 
-        A task has folder, patimageid, filename, and variants: by name, path, format (JPEG or PNG), quality, box. The
-        answer has width, height, and bytes by variant.
+        A task has folder, patimageid, filename, and variants: by name, a dict of path, format (JPEG or PNG), quality
+        and box. The answer has width, height, and bytes by variant.
         """
         waiting, ready = iter(tasks), queue.Queue(MOST_READY)
         taking, ending = threading.Lock(), threading.Event()
@@ -75,7 +75,7 @@ def put(ready, item, ending):
 
 
 class Converter:
-    """One process, begun with its first task."""
+    """One process, which starts with its first task."""
 
     def __init__(self, lock):
         self.lock = lock
@@ -86,31 +86,31 @@ class Converter:
         order = {name: task[name] for name in ("folder", "patimageid", "filename")}
         line = json.dumps({**order, "variants": variants, "lock": self.lock}) + "\n"
         began = time.monotonic()
-        said = self.ask(line)
-        if not said and time.monotonic() - began < MAX_SECONDS:
-            # What ended it may have been another's doing: the image has a second process, and no third.
+        reply = self.ask(line)
+        if not reply and time.monotonic() - began < MAX_SECONDS:
+            # Something else may have ended the process, so the image gets a second process, but no third.
             self.close(kill=True)
-            said = self.ask(line)
-        if not said:
+            reply = self.ask(line)
+        if not reply:
             code = self.close(kill=True)
             return ImageFault("damaged", f"the image ended the program that read it (code {code})")
-        answer = json.loads(said)
+        answer = json.loads(reply)
         return ImageFault(answer["code"], answer["error"]) if "code" in answer else answer
 
     def ask(self, line):
-        """The answer, or nothing of a process that has ended."""
+        """Returns the answer, or an empty text if the process has ended."""
         child = self.child = self.child or begin()
         late = threading.Timer(MAX_SECONDS, child.kill)
         late.start()
         try:
             child.stdin.write(line)
             child.stdin.flush()
-            said = child.stdout.readline()
+            reply = child.stdout.readline()
         except OSError:
             return ""
         finally:
             late.cancel()
-        return said if said.endswith("\n") else ""
+        return reply if reply.endswith("\n") else ""
 
     def close(self, kill=False):
         child, self.child = self.child, None
@@ -118,7 +118,7 @@ class Converter:
             return None
         if kill:
             child.kill()
-        # What it was not there to be told cannot be told now.
+        # Closing fails if a request to a dead process is still buffered.
         with contextlib.suppress(OSError):
             child.stdin.close()
         code = child.wait()

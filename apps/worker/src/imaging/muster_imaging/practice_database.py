@@ -1,4 +1,4 @@
-"""The practice's patients, as its own database has them. It is opened for reading alone, and asked one question."""
+"""Reads the practice's patients from its own database, which is opened read-only and gets a single query."""
 
 import os
 import re
@@ -17,16 +17,16 @@ _rows_at_once = 500
 
 
 def read_patients(address, query, use, seconds=_query_seconds):
-    """What `use` makes of the patients, who come one by one. A database that hangs is left behind."""
+    """Returns the result of `use`, which gets the patients one by one. A query that hangs is abandoned."""
     outcome = {}
 
     def work():
         try:
             outcome["value"] = use(_patients(address, query, time.monotonic() + seconds))
-        except BaseException as error:  # noqa: B902 - told to the caller below
+        except BaseException as error:  # noqa: B902 - raised to the caller below
             outcome["error"] = error
 
-    # A driver or a dead mount can hold its thread for good; it is not waited for.
+    # A driver or a dead mount can block the thread for ever, so the wait for the thread is limited.
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(seconds + 5)
@@ -58,7 +58,7 @@ def _places_of(names):
     lower = [name.lower() for name in names]
     missing = [name for name in _columns if name not in lower]
     if missing:
-        raise _query_failed(f"it answers no column {', '.join(missing)}")
+        raise _query_failed(f"it does not return the column {', '.join(missing)}")
     return [lower.index(name) for name in _columns]
 
 
@@ -76,7 +76,7 @@ def _text_of(value):
         return ""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return (decode(bytes(value)) or "").strip()
-    # Whole numbers come as 12.0 from some drivers.
+    # Some drivers return whole numbers as 12.0.
     if not isinstance(value, (str, bool, int)) and re.fullmatch(r"-?[0-9]+\.0+", str(value)):
         return str(value).split(".")[0]
     return str(value).strip()
@@ -103,7 +103,7 @@ def _sqlite_rows(path, query, deadline):
 
 
 def _open_sqlite(sqlite3, path):
-    """Another program may be writing to it: then what it has committed is read, once it lets us."""
+    """Opens the database. If another program holds a lock on it, its committed rows are read after that."""
     uri = f"file:{quote(os.path.abspath(path))}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, timeout=_connect_seconds)
     try:
@@ -111,7 +111,7 @@ def _open_sqlite(sqlite3, path):
         return connection
     except sqlite3.Error as error:
         connection.close()
-        # A write-ahead log wants files beside it, which nobody may make there. With nothing left in it, none is needed.
+        # A write-ahead log needs further files, which this user may not create there. An empty log does not need them.
         wants_files = re.search("unable to open|readonly", str(error))
         if not wants_files or any(_has_content(path + end) for end in ("-wal", "-journal")):
             raise _unreadable() if wants_files else _fault_of_sqlite(error, float("inf")) from None
@@ -133,7 +133,7 @@ def _fault_of_sqlite(error, deadline):
         return CommandFault("practice_database_busy", f"another program held the practice database for {_connect_seconds} s")
     if re.search("unable to open|not a database|image is malformed|disk I/O", text):
         return _unreadable()
-    # Only what names the schema is told: others may quote a row.
+    # Only messages about the schema are reported, because others may quote a row.
     known = re.match(r"no such (table|column): [\w.]{1,100}|near \"[^\"]{1,40}\": syntax error", text)
     return _query_failed(known[0] if known else "SQLite refuses it")
 
@@ -150,7 +150,7 @@ def _odbc_rows(connection_string, query, deadline):
     try:
         connection = pyodbc.connect(connection_string, timeout=_connect_seconds, readonly=True, autocommit=True)
     except pyodbc.Error as error:
-        # The driver's own words may have the connection string in them.
+        # The driver's message may contain the connection string.
         raise CommandFault("practice_database_unavailable", f"the practice database cannot be reached{_state_of(error)}") from None
     try:
         connection.timeout = max(1, int(deadline - time.monotonic()))
@@ -181,7 +181,7 @@ def _state_of(error):
 
 
 def _unreadable():
-    why = "it is no SQLite database, damaged, or not for this user"
+    why = "it is not an SQLite database, is damaged, or is not readable for this user"
     return CommandFault("practice_database_unavailable", f"the practice database cannot be read: {why}")
 
 

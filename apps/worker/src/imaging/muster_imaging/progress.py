@@ -1,4 +1,4 @@
-"""How far a command has come, told often enough to be watched and seldom enough to be read."""
+"""Reports the progress of a command: every few seconds, after each quarter, and at the end."""
 
 import time
 
@@ -9,14 +9,14 @@ class Progress:
     def __init__(self, service, total):
         self.service = service
         self.total = total
-        self.told_at = time.monotonic()
-        self.told = 0
+        self.reported_at = time.monotonic()
+        self.reported = 0
 
-    def tell(self, done, failed):
-        """`done` counts those that failed too. A quarter of all is always worth a word, and so is the end."""
+    def report(self, done, failed):
+        """Reports the progress if a report is due. `done` includes the failed ones."""
         now = time.monotonic()
-        is_due = now - self.told_at >= EVERY_SECONDS or done == self.total or (done - self.told) * 4 >= self.total
-        if not is_due or done == self.told:
+        is_due = now - self.reported_at >= EVERY_SECONDS or done == self.total or (done - self.reported) * 4 >= self.total
+        if not is_due or done == self.reported:
             return
-        self.told, self.told_at = done, now
+        self.reported, self.reported_at = done, now
         self.service.progress(done, failed, self.total)

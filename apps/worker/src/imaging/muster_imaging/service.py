@@ -1,4 +1,4 @@
-"""The service, and the store behind the addresses that it signs. What passes is tried again for as long as it takes."""
+"""Client of the service, and of the store by the URLs that it signs. Temporary errors are retried without a limit."""
 
 import http.client
 import json
@@ -14,7 +14,7 @@ TIMEOUT = 60
 
 
 class Refused(Exception):
-    """The store said no for good, as far as anybody can tell."""
+    """The store refused the file, probably permanently."""
 
 
 class Service:
@@ -28,12 +28,12 @@ class Service:
         self.connections = Connections()
 
     def tickets(self, objects):
-        """Where objects (name, ordinal, size) go to, in their order."""
+        """Returns the upload URLs of objects (name, ordinal, size), in their order."""
         answer = self.insist("/uploads", {"objects": objects})
         return answer["uploads"]
 
     def progress(self, done, failed, total):
-        """Told once; nobody waits for it."""
+        """Sends the progress without a retry, because nothing depends on it."""
         try:
             self.post("/progress", {"done": done, "failed": failed, "total": total})
         except OSError:
@@ -46,14 +46,14 @@ class Service:
         while True:
             wait = rest
             try:
-                status, answer, wait_said = self.post(path, body)
+                status, answer, retry_after_seconds = self.post(path, body)
                 if status < 300:
                     return answer
                 if status in (404, 409):
                     raise CommandFault("conflict", "the service does not wait for this command any more")
                 if status < 500 and status not in (401, 403, 408, 425, 429):
-                    raise CommandFault("invalid_payload", f"the service refused what it was asked ({status})")
-                wait = max(rest, wait_said)
+                    raise CommandFault("invalid_payload", f"the service refused the request ({status})")
+                wait = max(rest, retry_after_seconds)
             except (OSError, http.client.HTTPException, ValueError):
                 pass
             time.sleep(wait)
@@ -68,7 +68,7 @@ class Service:
         return status, answer, float(retry_after) if retry_after.isdigit() else 0.0
 
     def put(self, ticket, path):
-        """One attempt to send a file to its place. Our key is for the service alone."""
+        """Makes one attempt to upload a file. The API key is for the service only and is not sent."""
         with open(path, "rb") as file:
             body = file.read()
         url = urllib.parse.urljoin(self.base + "/", ticket["uploadUrl"])
@@ -81,7 +81,7 @@ class Service:
 
 
 class Connections:
-    """Kept open between requests, one for each thread that is at it."""
+    """Connections that stay open between requests, one for each thread that sends at the same time."""
 
     def __init__(self):
         self.idle = {}
@@ -91,17 +91,17 @@ class Connections:
         parts = urllib.parse.urlsplit(url)
         place = (parts.scheme, parts.netloc)
         target = parts.path + (f"?{parts.query}" if parts.query else "")
-        kept = self.idle.setdefault(place, [])
-        connection = kept.pop() if kept else None
+        idle_connections = self.idle.setdefault(place, [])
+        connection = idle_connections.pop() if idle_connections else None
         if connection is not None:
-            # One that was kept may have been closed by the other side, which shows only now.
+            # The other side may have closed an idle connection, which is noticed only now.
             try:
-                return self.exchange(connection, kept, method, target, headers, body)
+                return self.exchange(connection, idle_connections, method, target, headers, body)
             except (OSError, http.client.HTTPException):
                 pass
-        return self.exchange(self.open(parts), kept, method, target, headers, body)
+        return self.exchange(self.open(parts), idle_connections, method, target, headers, body)
 
-    def exchange(self, connection, kept, method, target, headers, body):
+    def exchange(self, connection, idle_connections, method, target, headers, body):
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()
@@ -112,7 +112,7 @@ class Connections:
         if response.will_close:
             connection.close()
         else:
-            kept.append(connection)
+            idle_connections.append(connection)
         return response.status, text, response.headers
 
     def open(self, parts):

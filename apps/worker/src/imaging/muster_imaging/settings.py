@@ -1,4 +1,4 @@
-"""What the worker's settings say of images, as its environment passes them on to imaging commands alone."""
+"""The worker's settings for images, which it passes on in the environment of imaging commands only."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ DEFAULT_QUERY = "SELECT patimageid, chart, first_name, last_name FROM patient"
 
 @dataclass(frozen=True)
 class Settings:
-    # Where images are; None: nowhere said.
+    # Folder of the images; None if not specified.
     root: str | None
-    # The list of all images.
+    # File with the list of all images.
     data_file: str | None
-    # `sqlite:///path` or `odbc:<connection string>`; it may hold a password.
+    # `sqlite:///path` or `odbc:<connection string>`; it may contain a password.
     practice_database: str | None
     patient_query: str
-    # Nothing outside of these is opened.
+    # Nothing outside of these folders is opened.
     allowed_roots: tuple[str, ...]
-    # From `\\server\share`, in small letters and as its parts, to a folder here.
+    # Pairs of a share `\\server\share`, as its parts in lower case, and a local folder.
     path_map: tuple[tuple[tuple[str, ...], str], ...]
 
 
@@ -43,7 +43,7 @@ def read_settings(environment=os.environ):
 
 
 def read_path_map(text):
-    r"""`\\server\share=/mnt/share`, several with `;`. The longest share that fits counts."""
+    r"""Parses `\\server\share=/mnt/share`, several separated by `;`. The longest share that matches a path counts."""
     rows = []
     for each in text.split(";"):
         share, _, folder = each.partition("=")
@@ -54,7 +54,7 @@ def read_path_map(text):
 
 
 def unc_parts(path):
-    r"""Of `\\server\share\…`, with either slash; None where it is no such path, or leads upwards."""
+    r"""Returns the parts of `\\server\share\…`, with either slash; None for another path, or if it contains `..`."""
     if not re.match(r"^[\\/]{2}[^\\/]", path):
         return None
     parts = [part for part in re.split(r"[\\/]+", path) if part and part != "."]
@@ -62,7 +62,7 @@ def unc_parts(path):
 
 
 def local_path(path, path_map):
-    """The path as it is here; None for a path of a network that is not mapped, or of another system."""
+    """Returns the local path; None for a network path that is not mapped, or a path of another operating system."""
     if path.startswith("\\") or re.match(r"^//[^/]", path):
         parts = unc_parts(path)
         for share, folder in path_map:

@@ -1,4 +1,4 @@
-"""One picture of all the teeth that were asked for, in their order: of each its image, or that there is none."""
+"""Draws one image of all requested teeth, in their order: for each tooth its image, or a cell with “no image”."""
 
 from PIL import Image, ImageDraw, ImageOps
 
@@ -9,12 +9,12 @@ CELLS_A_ROW = 6
 
 BACKGROUND = (0, 0, 0)
 PLACEHOLDER = (128, 128, 128)
-# So that neighbours can be told apart.
+# Edge between neighbouring cells.
 EDGE = (96, 96, 96)
 
 
 def draw_sheet(teeth, cells):
-    """`cells` has (path of a picture, day) of each tooth that has one."""
+    """`cells` has (path of an image, day) for each tooth with an image."""
     width, height = CELL
     columns, rows = min(len(teeth), CELLS_A_ROW), -(-len(teeth) // CELLS_A_ROW)
     sheet = Image.new("RGB", (columns * width, rows * height), BACKGROUND)

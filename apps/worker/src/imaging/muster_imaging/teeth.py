@@ -1,4 +1,4 @@
-"""Which teeth an image shows: from FDI's two digits, as the data file has them, to the numbers and letters of the ADA."""
+"""Parses the teeth that an image shows: from FDI's two digits in the data file to the ADA's numbers and letters."""
 
 import re
 
@@ -14,7 +14,7 @@ _quadrants = {
     8: "PQRST",
 }
 
-# FDI's number to the ADA's: a number for a permanent tooth, a letter for a primary one.
+# ADA name by FDI number: a number for a permanent tooth, a letter for a primary one.
 ada_of_fdi = {
     quadrant * 10 + place: ada for quadrant, teeth in _quadrants.items() for place, ada in enumerate(teeth, start=1)
 }
@@ -27,9 +27,9 @@ _longest = 4_096
 
 
 def teeth_of(text):
-    """The ADA's names of the teeth in a field of tooth data. What is no tooth, or no range in one quadrant, names none."""
+    """Returns the ADA names of the teeth in tooth data. Ignores all but teeth and ranges in one quadrant."""
     found = set()
-    # Longer than all teeth by far: whatever it is, it is no tooth data.
+    # Text that is far longer than a list of all teeth is not tooth data.
     if len(text) > _longest:
         return found
     for word in _separators.split(_dash.sub("-", text.strip())):
@@ -47,5 +47,5 @@ def _numbers_of(word):
     if not ends or ends[1] != ends[3]:
         return []
     first, last = sorted((int(ends[1] + ends[2]), int(ends[3] + ends[4])))
-    # A range to where no tooth is was meant as something else.
+    # A range whose ends are not teeth is something else.
     return range(first, last + 1) if first in ada_of_fdi and last in ada_of_fdi else []

@@ -1,5 +1,5 @@
 def decode(data):
-    """UTF-8 where it is that, else Windows-1252; None where it can be neither."""
+    """Decodes UTF-8 or else Windows-1252; returns None if the data is neither."""
     for encoding in ("utf-8", "cp1252"):
         try:
             return data.decode(encoding)

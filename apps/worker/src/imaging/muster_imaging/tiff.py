@@ -1,7 +1,7 @@
-"""Reads what a TIFF says of its first image, believing nothing of it, and writes it down anew for the decoder.
+"""Reads the first image of an untrusted TIFF, checks it, and writes it to a new TIFF for the decoder.
 
-A .dex file is a TIFF, or one behind a header. What goes on to Pillow is a TIFF of our own with the few tags that the
-pixels need: no second directory, no metadata, no offset that leads anywhere else.
+A .dex file is a TIFF, or a TIFF after a header. Pillow gets only the new TIFF, with the few tags that the pixels need:
+no second directory, no metadata, and no offset that leads anywhere else.
 """
 
 import struct
@@ -13,10 +13,10 @@ from .jpeg import fault_of_jpeg
 
 MAX_HEADER_BYTES = 64 * 1024
 MAX_PIXELS = 100_000_000
-# What a JPEG can be.
+# Maximum width and height of a JPEG.
 MAX_SIDE = 65_500
 MAX_ENTRIES = 1024
-# Over all places where a directory might be: a file may be full of them.
+# Limit over all possible directories of a file, because a file may be full of them.
 MAX_ENTRIES_LOOKED_AT = 200_000
 MAX_PARTS = 1_000_000
 
@@ -42,23 +42,23 @@ class Picture:
     width: int
     height: int
     bits: int
-    # Whether what is shown has no colour.
+    # Whether the image has no colours.
     is_grey: bool
-    # Small values are bright.
+    # Whether small values are bright.
     is_inverted: bool
     orientation: int
-    # A TIFF of this one picture.
+    # A new TIFF with only this image.
     clean: bytes
 
 
 def read_tiff(data):
-    """The first image of the first TIFF in there; an ImageFault where there is none, or none that can be shown."""
+    """Returns the first image of the first TIFF in the data. Raises an ImageFault if there is none to show."""
     start, order, entries = find_directory(data)
     return Reader(memoryview(data)[start:], order, entries).read()
 
 
 def find_directory(data):
-    """The first header from which a first directory can be read."""
+    """Finds the first header with a readable first directory."""
     is_any, looked_at = False, 0
     for start in headers_in(data):
         is_any = True
@@ -87,7 +87,7 @@ def headers_in(data):
 
 
 def read_entries(tiff, order):
-    """Tag to (kind, count, where its value is), or None where that is no directory."""
+    """Returns (kind, count, position of the value) by tag, or None if this is not a directory."""
     if len(tiff) < 8:
         return None
     (offset,) = struct.unpack_from(order + "L", tiff, 4)
@@ -171,13 +171,13 @@ class Reader:
             or (kind == (YCBCR, 3, 8) and self.compression == JPEG)
         )
         if self.photometric is None:
-            raise damaged("the image does not say what its pixels mean")
+            raise damaged("the image does not specify the meaning of its pixels")
         if not is_fine:
             raise unsupported("pixels of this kind are not supported")
         if self.compression == JPEG and (self.bits != 8 or self.photometric == PALETTE or self.planar != 1):
             raise unsupported("a JPEG of this kind is not supported")
         if SAMPLE_FORMAT in self.entries and self.one(SAMPLE_FORMAT) != 1:
-            raise unsupported("pixels that are no whole numbers are not supported")
+            raise unsupported("pixels that are not whole numbers are not supported")
         if self.planar not in (1, 2):
             raise damaged("the order of the samples is not known")
         if self.samples == 1:
@@ -188,11 +188,11 @@ class Reader:
         if self.entries.get(COLOR_MAP, (0, 0, 0))[1] < count:
             raise damaged("the palette is too short")
         colors = self.all(COLOR_MAP, count)
-        # Some write eight bits where sixteen are meant.
+        # Some programs write eight bits although the format has sixteen.
         return colors if max(colors) > 255 else [each * 257 for each in colors]
 
     def read_parts(self):
-        """Strips or tiles: the tags that say how the image is cut, and each part's bytes."""
+        """Returns the tags that describe the strips or tiles, and the bytes of each part."""
         if TILE_OFFSETS in self.entries:
             wide, high = self.one(TILE_WIDTH), self.one(TILE_HEIGHT)
             if not wide or not high or wide % 16 or high % 16 or wide * high > MAX_PIXELS:
@@ -220,7 +220,7 @@ class Reader:
         elif self.compression == NONE:
             sizes = [line * each for each in rows * planes]
         else:
-            raise damaged("the image does not say how long its parts are")
+            raise damaged("the image does not specify the size of its parts")
         if sum(sizes) > len(self.tiff):
             raise damaged("the file ends within its pixels")
         parts = []
@@ -247,7 +247,7 @@ class Reader:
         return layout, parts
 
     def write(self, layout, parts, color_map):
-        """A TIFF with this picture and no more than it needs, in the byte order of its samples."""
+        """Returns a TIFF with only this image and the tags that it needs, in the byte order of its samples."""
         photometric = MIN_IS_BLACK if self.photometric == MIN_IS_WHITE else self.photometric
         is_tiled = TILE_WIDTH in layout
         tags = {
@@ -289,12 +289,12 @@ class Reader:
             if SUBSAMPLING in self.entries:
                 subsampling = self.all(SUBSAMPLING, 2)
                 if any(each not in (1, 2, 4) for each in subsampling):
-                    raise damaged("the JPEG's colours are cut in no known way")
+                    raise damaged("the JPEG's colour subsampling is unknown")
                 tags[SUBSAMPLING] = ("H", subsampling)
         return tags
 
     def pack(self, tags):
-        """The directory at 8, and behind it the values that have no room in it."""
+        """Returns the directory, which is at offset 8, and after it the values that do not fit into it."""
         behind = 8 + 2 + 12 * len(tags) + 4
         entries, values = [], []
         for tag, (form, numbers) in sorted(tags.items()):
@@ -316,14 +316,14 @@ class Reader:
         return self.all(tag, 1)[0]
 
     def all(self, tag, count):
-        """So many numbers of a tag's, and no more. All that it says it has must be there."""
+        """Returns the first `count` numbers of a tag. All numbers that the tag declares must be in the file."""
         kind, number, place = self.entries.get(tag, (0, 0, 0))
         if kind not in FORMATS:
-            raise damaged(f"tag {tag} is none of numbers")
+            raise damaged(f"tag {tag} does not contain numbers")
         if place + SIZES[kind] * number > len(self.tiff):
             raise damaged(f"tag {tag} leads out of the file")
         if number < count:
-            # One that is said once holds for every sample.
+            # A single value applies to every sample.
             if tag == BITS and number == 1:
                 count = 1
             else:

@@ -1,4 +1,4 @@
-"""Sends made pictures to their places: side by side, again where it failed, each place asked for when it is needed."""
+"""Uploads converted images in parallel, and repeats failed uploads. URLs are requested when they are needed."""
 
 import concurrent.futures
 import http.client
@@ -7,7 +7,7 @@ import time
 from .service import FIRST_REST, LONGEST_REST, Refused
 
 AT_ONCE = 4
-# A place that refuses may have expired, so another is asked for; one that goes on refusing is one that never takes it.
+# A refused URL may have expired, so another one is requested. After this many refusals the upload has failed.
 MOST_REFUSALS = 6
 
 
@@ -17,14 +17,14 @@ class Uploader:
         self.threads = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
 
     def send(self, objects, when_sent=lambda sent: None):
-        """Objects have name, path, size, and ordinal where they are of an image. Answers each one's key, or None where
-        the store refuses it; waits for as long as the store cannot be reached. `when_sent` is told of each one at once,
-        in any order and by several threads."""
+        """Uploads objects, which have name, path, size, and ordinal if they belong to an image. Returns the key of each
+        object, or None if the store refuses it. Waits as long as the store cannot be reached. Calls `when_sent` for
+        each uploaded object at once, in any order and from several threads."""
         keys, refusals = [None] * len(objects), 0
         waiting, rest = list(range(len(objects))), FIRST_REST
         while waiting:
-            asked = [{name: objects[at][name] for name in ("name", "ordinal", "size") if name in objects[at]} for at in waiting]
-            tickets = self.service.tickets(asked)
+            wanted = [{name: objects[at][name] for name in ("name", "ordinal", "size") if name in objects[at]} for at in waiting]
+            tickets = self.service.tickets(wanted)
             some = [objects[at] for at in waiting]
             ends = list(self.threads.map(self.attempt, tickets, some, [when_sent] * len(some)))
             for at, ticket, end in zip(waiting, tickets, ends):

@@ -29,13 +29,13 @@ class Folder(unittest.TestCase):
         root, work = tempfile.TemporaryDirectory(), tempfile.TemporaryDirectory()
         self.addCleanup(root.cleanup)
         self.addCleanup(work.cleanup)
-        self.root, self.lines, self.told = root.name, [], []
-        # The processes that read images have it from there too.
-        given = mock.patch.dict(os.environ, {"IMAGING_ROOT": self.root})
-        given.start()
-        self.addCleanup(given.stop)
+        self.root, self.lines, self.reports = root.name, [], []
+        # The processes that convert images read this setting too.
+        environment = mock.patch.dict(os.environ, {"IMAGING_ROOT": self.root})
+        environment.start()
+        self.addCleanup(environment.stop)
         self.settings = read_settings()
-        service = types.SimpleNamespace(progress=lambda *counts: self.told.append(counts))
+        service = types.SimpleNamespace(progress=lambda *counts: self.reports.append(counts))
         self.job = types.SimpleNamespace(settings=self.settings, service=service, folder=work.name, payload={})
 
     def keep(self, name, content):
@@ -59,7 +59,7 @@ class Folder(unittest.TestCase):
 
 
 class Choice(Folder):
-    def test_the_newest_that_can_be_read_counts_and_one_that_cannot_makes_way_for_the_next(self):
+    def test_the_newest_readable_image_is_used_and_unreadable_images_are_skipped(self):
         self.keep("1234/good.dex", grey_tiff(400, 300, 50))
         self.keep("1234/older.dex", grey_tiff(400, 300, 60))
         self.keep("1234/damaged.dex", grey_tiff(400, 300, 70)[:200])
@@ -78,15 +78,15 @@ class Choice(Folder):
         cells = self.cells([3, 14, 8, 1])
         self.assertEqual({tooth: day for tooth, (_, day) in cells.items()}, dict.fromkeys([3, 14], datetime.date(2025, 1, 2)))
         self.assertEqual([self.level(cells, tooth) for tooth in (3, 14)], [50, 50])
-        self.assertEqual(self.told[-1], (4, 2, 4))
+        self.assertEqual(self.reports[-1], (4, 2, 4))
 
-    def test_a_file_lies_in_the_patients_own_folder_else_in_the_root_and_nowhere_else(self):
+    def test_a_file_is_read_from_the_patients_folder_or_else_from_the_root_and_nowhere_else(self):
         self.keep("1234/own.dex", grey_tiff(40, 30, 10))
         self.keep("own.dex", grey_tiff(40, 30, 20))
         self.keep("5678/own.dex", grey_tiff(40, 30, 30))
         self.keep("root.dex", grey_tiff(40, 30, 40))
         self.keep("5678/other.dex", grey_tiff(40, 30, 50))
-        # What is there and cannot be read is not another of the same name.
+        # A file that cannot be read is not replaced by another file of the same name.
         self.keep("1234/damaged.dex", b"")
         self.keep("damaged.dex", grey_tiff(40, 30, 60))
         for name, tooth in [("own.dex", 11), ("root.dex", 12), ("other.dex", 13), ("damaged.dex", 14)]:
@@ -104,7 +104,7 @@ class Choice(Folder):
             self.listed("out.dex", "20250101", 11)
             self.listed("in.dex", "20250101", 12)
             self.assertEqual(list(self.cells([8, 7])), [7])
-            # Nor where all of a patient's folder is such a link: what is in the root is then another's.
+            # If the patient's folder is such a link, the root is not read either: its file may be another patient's.
             os.symlink(elsewhere, os.path.join(self.root, "1234"))
             self.listed("picture.dex", "20250101", 13)
             self.assertEqual(self.cells([8, 6]), {})
@@ -117,22 +117,22 @@ class Choice(Folder):
         self.assertEqual(len({path for path, _ in cells.values()}), 1)
 
 
-    def test_a_full_disk_makes_no_older_image_the_newest(self):
+    def test_a_full_disk_fails_the_command_instead_of_showing_an_older_image(self):
         self.keep("new.dex", grey_tiff(400, 300, 50))
         self.keep("old.dex", grey_tiff(400, 300, 60))
         self.listed("old.dex", "20240101", 11)
         self.listed("new.dex", "20250101", 11)
-        # It says of every byte that there is no room for it.
+        # Every write to /dev/full fails because of a full disk.
         os.symlink("/dev/full", os.path.join(self.job.folder, "cell-0.draft"))
         with self.assertRaises(CommandFault) as caught:
             self.cells([8])
         self.assertEqual(caught.exception.code, "upload_failed")
 
-    def test_an_image_is_asked_for_again_when_its_program_is_ended_by_another(self):
+    def test_an_image_is_converted_again_if_its_process_was_killed(self):
         self.keep("new.dex", grey_tiff(400, 300, 50))
         path = os.path.join(self.job.folder, "picture")
-        of = {"folder": self.root, "patimageid": "1234", "filename": "new.dex"}
-        task = {**of, "variants": {"cell": {"format": "PNG", "box": CELL, "path": path}}}
+        source = {"folder": self.root, "patimageid": "1234", "filename": "new.dex"}
+        task = {**source, "variants": {"cell": {"format": "PNG", "box": CELL, "path": path}}}
         converter = Converter(os.path.join(self.job.folder, "lock"))
         self.addCleanup(converter.close)
         self.assertEqual(converter.convert(task)["width"], 400)
@@ -149,7 +149,7 @@ class Sheet(Folder):
         Image.new("L", CELL, 200).save(path)
         return draw_sheet(teeth, {tooth: (path, datetime.date(2025, 1, 2)) for tooth in found})
 
-    def test_cells_stand_in_the_order_of_the_teeth_six_a_row(self):
+    def test_cells_are_in_the_order_of_the_teeth_six_per_row(self):
         for count in range(1, 33):
             teeth = list(range(32, 32 - count, -1))
             sheet = self.make(teeth, teeth[::2])
@@ -158,7 +158,7 @@ class Sheet(Folder):
                 pixel = sheet.getpixel((place % 6 * 320 + 160, place // 6 * 240 + 120))
                 self.assertEqual(pixel, PLACEHOLDER if place % 2 else (200, 200, 200))
 
-    def test_each_label_says_something_else_white_on_black(self):
+    def test_each_label_is_different_and_white_on_black(self):
         seen = set()
         sheet = self.make(list(range(1, 33)), range(1, 17))
         for place in range(32):
@@ -176,9 +176,9 @@ class Sheet(Folder):
         columns = [x for x in range(320) if sheet.getpixel((x, 10)) == (200, 200, 200)]
         self.assertEqual((columns[0], columns[-1]), (120, 199))
 
-    def test_labels_can_be_read_with_every_font_that_a_pillow_may_have(self):
+    def test_labels_are_readable_with_every_font_that_pillow_may_have(self):
         font = labels.ImageFont
-        # That of a Pillow without FreeType.
+        # The font of a Pillow without FreeType.
         small = getattr(font, "load_default_imagefont", font.load_default)()
         machines = {
             "Pillow's own": {},
@@ -225,11 +225,11 @@ class Whole(Folder):
             run(self.job)
         return caught.exception.code, str(caught.exception)
 
-    def test_nobody_and_several_are_told_apart_and_nobody_is_named(self):
+    def test_no_match_and_several_matches_have_different_errors_without_names(self):
         self.assertEqual(self.fault("Smith, Ann"), ("patient_ambiguous", "2 patients answer to this lookup"))
         self.assertEqual(self.fault("Smith, Anna"), ("patient_not_found", "no patient answers to this lookup"))
 
-    def test_a_setting_that_is_missing_is_named(self):
+    def test_the_error_names_a_missing_setting(self):
         self.assertEqual(self.fault("1234", IMAGING_ROOT=self.root)[0], "imaging_not_configured")
         self.assertIn("PRACTICE_DATABASE", self.fault("1234", IMAGING_ROOT=self.root)[1])
         self.assertIn("IMAGING_ROOT", self.fault("1234", PRACTICE_DATABASE="sqlite:///x")[1])

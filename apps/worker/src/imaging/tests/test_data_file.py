@@ -4,7 +4,7 @@ import tempfile
 import tracemalloc
 import unittest
 
-from muster_imaging.data_file import kept_of_a_tooth, read_data_file
+from muster_imaging.data_file import max_images_of_a_tooth, read_data_file
 from muster_imaging.faults import CommandFault
 from muster_imaging.settings import read_settings
 
@@ -33,7 +33,7 @@ class DataFile(unittest.TestCase):
     def names(self, content, tooth=8, patimageid="1234"):
         return [image.filename for image in self.read(content, [tooth], patimageid).of_tooth[tooth]]
 
-    def test_the_newest_is_first_by_date_then_time_then_ordinal_an_empty_time_being_the_earliest(self):
+    def test_the_newest_is_first_by_date_then_time_then_ordinal_and_an_empty_time_is_the_earliest(self):
         lines = [
             line(ordinal=5, filename="no-time", time=""),
             line(ordinal=4, filename="midnight", time="000000"),
@@ -51,11 +51,11 @@ class DataFile(unittest.TestCase):
         self.assertEqual(sorted(self.names(lines)), ["own", "zero"])
         self.assertEqual(self.names(lines, patimageid=None), [])
 
-    def test_an_image_is_of_each_of_its_teeth_and_of_no_other(self):
+    def test_an_image_belongs_to_each_of_its_teeth_and_to_no_other_tooth(self):
         found = self.read([line(teeth="11-13,21;55")], teeth=range(1, 33)).of_tooth
         self.assertEqual([tooth for tooth, images in found.items() if images], [6, 7, 8, 9])
 
-    def test_short_empty_and_damaged_lines_are_skipped_and_counted_and_spoil_nothing(self):
+    def test_short_empty_and_damaged_lines_are_skipped_and_counted_and_do_not_affect_other_lines(self):
         damaged = [
             "",
             "   ",
@@ -83,13 +83,13 @@ class DataFile(unittest.TestCase):
         # Neither UTF-8 nor Windows-1252.
         self.assertEqual(self.read(line().encode() + b"\n" + line(filename="a\x81b").encode("latin1")).lines_skipped, 1)
 
-    def test_every_beginning_of_a_file_can_be_read(self):
+    def test_a_file_that_is_cut_at_any_byte_can_be_read(self):
         content = b"\xef\xbb\xbf" + "".join(f"{each}\n" for each in [line(), "x", line(filename="é")]).encode()
         for end in range(len(content) + 1):
             found = self.read(content[:end])
             self.assertLessEqual(found.lines_skipped, 2)
 
-    def test_both_encodings_are_understood_line_by_line_with_and_without_a_mark(self):
+    def test_both_encodings_are_detected_line_by_line_with_and_without_a_byte_order_mark(self):
         for mark in ("", "\ufeff"):
             content = (mark + line(filename="Zähne.dex") + "\n").encode()
             self.assertEqual(self.names(content), ["Zähne.dex"])
@@ -98,7 +98,7 @@ class DataFile(unittest.TestCase):
         content = line(teeth="11–13").encode("cp1252")
         self.assertEqual(self.names(content, tooth=7), ["a.dex"])
 
-    def test_a_large_file_is_never_in_memory_and_of_a_tooth_the_newest_are_kept(self):
+    def test_a_large_file_is_not_loaded_into_memory_and_only_the_newest_images_of_a_tooth_are_retained(self):
         with open(self.path, "w") as file:
             for ordinal in range(60_000):
                 file.write(line(ordinal=ordinal, filename=f"{ordinal}.dex", rest="|" + "x" * 400) + "\n")
@@ -107,7 +107,7 @@ class DataFile(unittest.TestCase):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         self.assertLess(peak, os.path.getsize(self.path) / 5)
-        self.assertEqual([image.ordinal for image in found.of_tooth[8]], list(range(59_999, 59_999 - kept_of_a_tooth, -1)))
+        self.assertEqual([image.ordinal for image in found.of_tooth[8]], list(range(59_999, 59_999 - max_images_of_a_tooth, -1)))
         self.assertEqual(found.of_tooth[8][0].day, datetime.date(2025, 1, 2))
 
     def code(self, **options):
@@ -116,16 +116,16 @@ class DataFile(unittest.TestCase):
         self.assertNotIn(self.folder.name, str(caught.exception))
         return caught.exception.code
 
-    def test_a_file_that_is_not_there_is_told_and_is_not_a_patient_without_images(self):
+    def test_a_missing_file_is_an_error_and_not_a_patient_without_images(self):
         self.assertEqual(self.code(), "data_file_unavailable")
         os.mkdir(self.path)
         self.assertEqual(self.code(), "data_file_unavailable")
         os.rmdir(self.path)
-        # Opened, it would make us wait for its other end.
+        # Opening a pipe usually waits for its other end.
         os.mkfifo(self.path)
         self.assertEqual(self.code(), "data_file_unavailable")
 
-    def test_it_is_read_where_it_is_said_to_be_and_never_through_a_link_out_of_the_folders(self):
+    def test_the_file_is_read_from_its_configured_path_but_not_through_a_link_out_of_the_folders(self):
         with tempfile.TemporaryDirectory() as elsewhere:
             other = os.path.join(elsewhere, "list.dat")
             with open(other, "w") as file:

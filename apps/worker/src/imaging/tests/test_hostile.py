@@ -1,4 +1,4 @@
-"""Files that mean harm, and files that are broken: each is answered with a code, in bounded time and memory."""
+"""Tests malicious and damaged files: each fails with a code, within limited time and memory."""
 
 import io
 import os
@@ -32,7 +32,7 @@ def code_of(data):
 def kinds():
     grey, rgb = tiffs.gradient(40, 30), tiffs.gradient(40, 30, samples=3)
     deep, lines = tiffs.gradient(40, 30, bits=16), tiffs.black_and_white(40, 30)
-    # Nothing in them but what the picture needs, so that each byte that is missing is missed.
+    # The files contain only what the image needs, so that every missing byte is noticed.
     plain = {"description": False}
     yield "grey", tiffs.tiff(grey, **plain)
     yield "LZW", tiffs.tiff(rgb, samples=3, photometric=2, compression=tiffs.LZW, order=">", **plain)
@@ -42,7 +42,7 @@ def kinds():
 
 
 class Truncated(unittest.TestCase):
-    def test_at_every_byte_of_the_header_and_at_random_places_it_is_never_a_picture(self):
+    def test_a_file_that_is_cut_in_its_header_or_at_a_random_byte_is_never_an_image(self):
         chance = random.Random(7)
         cuts = 0
         for name, whole in kinds():
@@ -54,7 +54,7 @@ class Truncated(unittest.TestCase):
                 cuts += 1
         print(f"{cuts} cuts, each with a code")
 
-    def test_with_random_bytes_changed_it_is_a_picture_or_a_code(self):
+    def test_a_file_with_random_changes_is_an_image_or_fails_with_a_code(self):
         chance = random.Random(11)
         found = {}
         for _, whole in kinds():
@@ -75,7 +75,7 @@ def jpeg(width, height, **how):
 
 
 class SmallJpegs(unittest.TestCase):
-    """The decoder leaves memory as it was where a JPEG has no pixels: there, that of the image before."""
+    """For missing pixels of a JPEG, the decoder leaves old memory, which may show the previous image."""
 
     def whole(self, width, height, parts, **more):
         layout = more or {"rows": height}
@@ -86,7 +86,7 @@ class SmallJpegs(unittest.TestCase):
             tags.update({278: (4, [layout["rows"]]), 279: (4, [len(part) for part in parts])})
         return tiffs.assembled(tags, parts, "<")
 
-    def test_none_that_is_smaller_than_its_part_shows_pixels_of_another_image(self):
+    def test_a_jpeg_that_is_smaller_than_its_part_is_damaged(self):
         decode(read_tiff(tiffs.tiff([[200 + (x * y) % 50 for x in range(300)] for y in range(300)])))
         self.assertEqual(code_of(self.whole(300, 300, [jpeg(64, 64)])), "damaged")
         self.assertEqual(code_of(self.whole(300, 300, [jpeg(300, 299)])), "damaged")
@@ -94,38 +94,38 @@ class SmallJpegs(unittest.TestCase):
         self.assertEqual(code_of(self.whole(300, 300, [jpeg(300, 160), jpeg(300, 100)], rows=160)), "damaged")
         self.assertEqual(code_of(self.whole(64, 64, [jpeg(64, 48)], tile=64)), "damaged")
 
-    def test_none_hides_its_size_from_us(self):
+    def test_a_jpeg_cannot_hide_its_size(self):
         whole = jpeg(300, 300)
         frame = whole.index(b"\xff\xc0")
         small = jpeg(64, 64)
         at = small.index(b"\xff\xc0")
-        said = whole[frame : frame + 4] + whole[frame + 4 : frame + 13]
+        frame_bytes = whole[frame : frame + 4] + whole[frame + 4 : frame + 13]
         for hidden in (
-            # In front of the real frame: as a comment's text, behind rubbish, behind a length that is none.
-            small[:2] + b"\xff\xfe\0\x0f" + said + small[2:],
+            # Before the real frame: in a comment, after other bytes, after an invalid length.
+            small[:2] + b"\xff\xfe\0\x0f" + frame_bytes + small[2:],
             small[:2] + b"rubbish" + small[2:],
-            small[:2] + b"\xff\xfe\0\0" + said + small[2:],
-            small[:2] + b"\xff\0" + said + small[2:],
+            small[:2] + b"\xff\xfe\0\0" + frame_bytes + small[2:],
+            small[:2] + b"\xff\0" + frame_bytes + small[2:],
             small[:2] + b"\xff" * 1_000_000 + small[2:],
-            # Behind it.
-            small[: at + 13] + said + small[at + 13 :],
+            # After the real frame, and without one.
+            small[: at + 13] + frame_bytes + small[at + 13 :],
             small[:at] + small[at + 13 :],
         ):
             self.assertEqual(code_of(self.whole(300, 300, [hidden])), "damaged")
 
-    def test_those_of_the_right_size_are_pictures_however_they_are_written(self):
+    def test_jpegs_of_the_right_size_are_accepted_in_all_encodings(self):
         for one in (jpeg(300, 300), jpeg(300, 300, progressive=True), jpeg(300, 300) + bytes(500)):
             self.assertIsNone(code_of(self.whole(300, 300, [one])))
         filled = jpeg(300, 300).replace(b"\xff\xdb", b"\xff\xff\xff\xdb", 1)
         self.assertIsNone(code_of(self.whole(300, 300, [filled])))
         self.assertIsNone(code_of(self.whole(300, 300, [jpeg(300, 160), jpeg(300, 140)], rows=160)))
-        # Some write a last strip as high as the others, though it has fewer rows.
+        # Some programs write a last strip as high as the others, although it has fewer rows.
         self.assertIsNone(code_of(self.whole(300, 300, [jpeg(300, 160), jpeg(300, 160)], rows=160)))
         self.assertIsNone(code_of(self.whole(70, 70, [jpeg(48, 48)] * 4, tile=48)))
 
 
 class LongDeflates(unittest.TestCase):
-    """The decoder leaves memory as it was at the end of a part that unpacks to more than it is to hold."""
+    """At the end of a part that unpacks to more bytes than expected, the decoder leaves old memory."""
 
     def whole(self, width, rows, parts, predictor=1):
         tags = {256: (4, [width]), 257: (4, [rows * len(parts)]), 258: (3, [8]), 259: (3, [8]), 262: (3, [1]), 277: (3, [1]),
@@ -133,13 +133,13 @@ class LongDeflates(unittest.TestCase):
         return tiffs.assembled(tags, parts, "<")
 
     def levels(self, data):
-        """Of a picture that is read right after one with other levels in it."""
+        """Returns the levels of an image that is read right after one with other levels."""
         for samples in (1, 3):
             row = [200 + x % 50 for x in range(128 * samples)]
             decode(read_tiff(tiffs.tiff([row] * 128, samples=samples, photometric=1 if samples == 1 else 2)))
         return {level for _, level in decode(read_tiff(data)).getcolors()}
 
-    def test_none_shows_pixels_of_another_image(self):
+    def test_a_part_that_unpacks_to_more_shows_no_pixels_of_another_image(self):
         for more in range(0, 600, 7):
             part = zlib.compress(bytes([10]) * (96 * 64 + more))
             self.assertEqual(self.levels(self.whole(96, 64, [part])), {10}, more)
@@ -147,7 +147,7 @@ class LongDeflates(unittest.TestCase):
         differences = zlib.compress(bytes([10, *[0] * 95]) * 70)
         self.assertEqual(self.levels(self.whole(96, 64, [differences], predictor=2)), {10})
 
-    def test_one_that_unpacks_to_less_or_is_wrong_is_damaged(self):
+    def test_a_part_that_unpacks_to_less_or_is_invalid_is_damaged(self):
         whole = zlib.compress(bytes(96 * 64))
         for part in (zlib.compress(bytes(96 * 64 - 1)), whole[:-9], whole[:-1] + b"x", b"x" * 50):
             self.assertEqual(code_of(self.whole(96, 64, [part])), "damaged")
@@ -162,22 +162,22 @@ class Directories(unittest.TestCase):
         struct.pack_into(order + "HHLL", data, places[0], tag, kind, count, value)
         return bytes(data)
 
-    def test_one_that_leads_to_itself_is_read_once(self):
+    def test_a_directory_that_leads_to_itself_is_read_once(self):
         data = bytearray(tiffs.tiff(tiffs.gradient(40, 30)))
         (count,) = struct.unpack_from("<H", data, 8)
         struct.pack_into("<L", data, 10 + 12 * count, 8)
         self.assertIsNone(code_of(bytes(data)))
 
-    def test_one_whose_subdirectories_go_round_is_read_once(self):
+    def test_a_directory_with_cyclic_subdirectories_is_read_once(self):
         data = tiffs.tiff(tiffs.gradient(40, 30), more={330: (4, [8]), 34665: (4, [8])}.items())
         self.assertIsNone(code_of(data))
 
-    def test_sizes_that_no_picture_has_are_refused_before_anything_is_unpacked(self):
+    def test_impossible_sizes_are_refused_before_anything_is_unpacked(self):
         for tag, value in ((256, 4_000_000_000), (257, 4_000_000_000), (256, 70_000)):
             self.assertEqual(code_of(self.changed(tag, 4, 1, value)), "image_too_large")
         self.assertEqual(code_of(self.changed(256, 4, 1, 0)), "damaged")
 
-    def test_counts_that_no_file_has_are_refused_before_anything_is_read(self):
+    def test_impossible_counts_are_refused_before_anything_is_read(self):
         began = time.process_time()
         for tag in (273, 279, 258, 320):
             for count, value in ((0xFFFFFFFF, 8), (0x40000000, 8), (0, 0), (1, 0xFFFFFFFF)):
@@ -186,11 +186,11 @@ class Directories(unittest.TestCase):
                 self.assertIn(code_of(data), {"damaged", "unsupported"})
         self.assertLess(time.process_time() - began, 10)
 
-    def test_rows_that_make_millions_of_strips_are_refused(self):
+    def test_a_wrong_number_of_rows_per_strip_is_refused(self):
         self.assertEqual(code_of(self.changed(278, 4, 1, 0)), "damaged")
         self.assertEqual(code_of(self.changed(278, 4, 1, 1)), "damaged")
 
-    def test_strips_that_lie_over_each_other_do_not_multiply_the_file(self):
+    def test_overlapping_strips_do_not_multiply_the_file(self):
         whole = tiffs.tiff(tiffs.gradient(40, 30), rows_per_strip=1)
         data = bytearray(whole)
         at = data.index(struct.pack("<HH", 279, 4))
@@ -199,7 +199,7 @@ class Directories(unittest.TestCase):
             struct.pack_into("<L", data, place + 4 * each, len(data) // 2)
         self.assertEqual(code_of(bytes(data)), "damaged")
 
-    def test_a_file_full_of_directories_is_given_up(self):
+    def test_a_file_full_of_directories_is_refused_in_limited_time(self):
         directory = struct.pack("<H", 1000) + bytes(12 * 1000)
         header = b"II*\0" + struct.pack("<L", 0)
         data = bytearray(b"II*\0xxxx" * 8000 + directory * 2)
@@ -210,7 +210,7 @@ class Directories(unittest.TestCase):
         self.assertEqual(code_of(bytes(data)), "damaged")
         self.assertLess(time.process_time() - began, 20)
 
-    def test_little_that_unpacks_to_much_is_no_more_than_its_picture(self):
+    def test_a_strip_that_unpacks_to_200_mb_needs_no_more_memory_than_its_image(self):
         rows = [[0] * 100] * 100
         bomb = bytearray(tiffs.tiff(rows, compression=tiffs.DEFLATE, rows_per_strip=100))
         strip = zlib.compress(bytes(200_000_000))
@@ -250,12 +250,12 @@ class InProcesses(unittest.TestCase):
         with open(os.path.join(self.root, name), "wb") as file:
             file.write(data)
 
-    def test_an_image_that_ends_its_process_costs_itself_alone(self):
+    def test_an_image_that_kills_its_process_fails_alone(self):
         good = tiffs.tiff(tiffs.gradient(40, 30))
         for at in range(6):
             self.write(f"good-{at}", good)
         self.write("deadly", good)
-        # What a fault of the decoder would do, done by hand: the process that reads this file is killed.
+        # Simulates a crash of the decoder: the process that reads this file is killed.
         with open(os.path.join(self.root, "deadly"), "r+b") as file:
             file.seek(0, os.SEEK_END)
             file.write(b"\0")
@@ -268,8 +268,8 @@ class InProcesses(unittest.TestCase):
         self.assertEqual(ends.pop("deadly").code, "damaged")
         self.assertEqual([answer["width"] for answer in ends.values()], [40] * 6)
 
-    def test_the_largest_that_is_taken_fits_into_the_memory_that_there_is(self):
-        # 99 megapixels of RGB, lying on its side: what takes the most.
+    def test_the_largest_accepted_image_fits_into_the_memory_limit(self):
+        # 99 megapixels of RGB that must be rotated, which needs the most memory.
         width, height = 11_000, 9_000
         strip = zlib.compress(bytes(width * 3) * 100, 1)
         tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [8, 8, 8]), 259: (3, [8]), 262: (3, [2]), 274: (3, [6]),
@@ -285,7 +285,7 @@ class InProcesses(unittest.TestCase):
 
 
 class Patched:
-    """A sitecustomize that kills a converter which opens the file that MUSTER_TEST_DEADLY names."""
+    """Installs a sitecustomize that kills a converter which opens the file that MUSTER_TEST_DEADLY names."""
 
     TEXT = """
 import os, signal, sys

@@ -1,4 +1,4 @@
-"""Every kind of TIFF that is listed, in both byte orders, held against the pixels that it was written from."""
+"""Compares every supported kind of TIFF, in both byte orders, with the pixels from which it was written."""
 
 import io
 import unittest
@@ -64,14 +64,14 @@ class Kinds(unittest.TestCase):
         for how in self.each():
             self.assertEqual(pixels(tiffs.tiff(rows, bits=16, **how)), ("L", (WIDTH, HEIGHT), scaled(rows)))
 
-    def test_a_large_one_of_16_bits_is_scaled_by_the_extremes_of_all_its_bands(self):
+    def test_a_large_image_of_16_bits_is_scaled_by_the_extremes_of_all_its_bands(self):
         rows = tiffs.gradient(WIDTH, HEIGHT, bits=16, low=3, high=65_535)
         before, convert.PIXELS_AT_ONCE = convert.PIXELS_AT_ONCE, 5 * WIDTH
         self.addCleanup(setattr, convert, "PIXELS_AT_ONCE", before)
         for order in ORDERS.values():
             self.assertEqual(pixels(tiffs.tiff(rows, bits=16, order=order))[2], scaled(rows))
 
-    def test_min_is_white_is_turned_round_at_every_depth(self):
+    def test_min_is_white_is_inverted_at_every_depth(self):
         grey, deep = tiffs.gradient(WIDTH, HEIGHT), tiffs.gradient(WIDTH, HEIGHT, bits=16, low=7, high=60_000)
         line = tiffs.black_and_white(WIDTH, HEIGHT)
         for how in self.each():
@@ -87,7 +87,7 @@ class Kinds(unittest.TestCase):
                 made = tiffs.tiff(rows, samples=3, photometric=2, planar=planar, **how)
                 self.assertEqual(pixels(made), ("RGB", (WIDTH, HEIGHT), triples(rows)))
 
-    def test_a_palette_shows_its_colours_and_one_of_greys_stays_grey(self):
+    def test_a_palette_shows_its_colours_and_a_grey_palette_stays_grey(self):
         indexes = tiffs.gradient(WIDTH, HEIGHT)
         colors = [(255 - i, i, i * 7 % 256) for i in range(256)]
         palette = [each[channel] * 257 for channel in range(3) for each in colors]
@@ -99,14 +99,14 @@ class Kinds(unittest.TestCase):
             inverted = [255 - index for index in flat(indexes)]
             self.assertEqual(pixels(tiffs.tiff(indexes, palette=greys, **how)), ("L", (WIDTH, HEIGHT), inverted))
 
-    def test_a_palette_of_8_bit_colours_is_taken_as_it_is_meant(self):
+    def test_a_palette_of_8_bit_colours_is_scaled_to_16_bits(self):
         indexes = tiffs.gradient(WIDTH, HEIGHT)
         palette = [(i * (channel + 3)) % 256 for channel in range(3) for i in range(256)]
         made = tiffs.tiff(indexes, photometric=3, palette=palette)
         expected = [tuple(i * (channel + 3) % 256 for channel in range(3)) for i in flat(indexes)]
         self.assertEqual(pixels(made)[2], expected)
 
-    def test_palettes_of_fewer_colours(self):
+    def test_palettes_of_fewer_colours_are_read(self):
         for bits in (1, 4):
             indexes = tiffs.gradient(WIDTH, HEIGHT, bits=bits)
             palette = [(i * 50 + channel * 20) % 256 * 257 for channel in range(3) for i in range(1 << bits)]
@@ -127,7 +127,7 @@ class Kinds(unittest.TestCase):
                     deep = tiffs.gradient(WIDTH, HEIGHT, bits=16, low=300, high=40_000)
                     self.assertEqual(pixels(tiffs.tiff(deep, bits=16, **how))[2], scaled(deep))
 
-    def test_jpeg_is_as_near_as_jpeg_is(self):
+    def test_jpeg_is_read_with_small_differences(self):
         for order in ORDERS.values():
             with self.subTest(order=order):
                 grey = tiffs.gradient(64, 48)
@@ -146,24 +146,24 @@ class Kinds(unittest.TestCase):
             pairs = zip(one, other) if isinstance(one, tuple) else [(one, other)]
             self.assertLessEqual(max(abs(a - b) for a, b in pairs), most)
 
-    def test_lowest_bit_first_is_read_so(self):
+    def test_a_fill_order_of_lowest_bit_first_is_read(self):
         rows = tiffs.black_and_white(WIDTH, HEIGHT)
         for compression in (tiffs.NONE, tiffs.PACK_BITS, tiffs.LZW):
             made = tiffs.tiff(rows, bits=1, fill_order=2, compression=compression)
             self.assertEqual(pixels(made)[2], [255 * value for value in flat(rows)])
 
-    def test_a_large_picture_of_many_codes_unpacks_from_lzw(self):
+    def test_a_large_image_with_many_lzw_codes_is_unpacked(self):
         rows = [[(x * x + y * 31) % 256 for x in range(200)] for y in range(150)]
         self.assertEqual(pixels(tiffs.tiff(rows, compression=tiffs.LZW, rows_per_strip=150))[2], flat(rows))
 
-    def test_a_picture_of_one_value_is_no_division_by_nothing(self):
+    def test_an_image_of_one_value_does_not_divide_by_zero(self):
         self.assertEqual(set(pixels(tiffs.tiff([[700] * 9] * 5, bits=16))[2]), {0})
 
     def test_each_orientation_is_made_upright(self):
         rows = tiffs.gradient(WIDTH, HEIGHT)
         at = lambda x, y: rows[y][x]  # noqa: E731
         right, bottom = WIDTH - 1, HEIGHT - 1
-        # Where a pixel of the upright picture lies in the file, by the standard's words for rows and columns.
+        # Position in the file of a pixel of the upright image, by the standard's definition of rows and columns.
         places = {
             1: lambda x, y: (x, y),
             2: lambda x, y: (right - x, y),
@@ -180,14 +180,14 @@ class Kinds(unittest.TestCase):
                 expected = [at(*place(x, y)) for y in range(size[1]) for x in range(size[0])]
                 self.assertEqual(pixels(tiffs.tiff(rows, orientation=orientation)), ("L", size, expected))
 
-    def test_of_several_pages_the_first_counts(self):
+    def test_the_first_of_several_pages_is_used(self):
         first, second = tiffs.gradient(WIDTH, HEIGHT), [[9] * 30 for _ in range(20)]
         for order in ORDERS.values():
             made = tiffs.tiff(first, order=order, pages=[tiffs.tiff(second, order=order)])
             self.assertEqual(Image.open(io.BytesIO(made)).n_frames, 2)
             self.assertEqual(pixels(made)[2], flat(first))
 
-    def test_a_header_in_front_is_passed_over_with_its_decoys(self):
+    def test_a_header_before_the_tiff_is_skipped_with_its_decoys(self):
         rows = tiffs.gradient(WIDTH, HEIGHT)
         decoys = {
             "nothing": b"",
@@ -206,14 +206,14 @@ class Kinds(unittest.TestCase):
                             made = tiffs.tiff(rows, order=order, directory_first=directory_first, compression=compression)
                             self.assertEqual(pixels(decoy + made)[2], flat(rows))
 
-    def test_behind_more_than_64_kib_there_is_no_tiff(self):
+    def test_a_tiff_after_more_than_64_kib_is_not_found(self):
         made = tiffs.tiff(tiffs.gradient(WIDTH, HEIGHT))
         with self.assertRaises(ImageFault) as caught:
             pixels(bytes(64 * 1024 + 1) + made)
         self.assertEqual(caught.exception.code, "not_a_tiff")
 
-    def test_tiles_are_put_together(self):
-        # Pillow writes none: four tiles of one file, by hand.
+    def test_tiles_are_assembled(self):
+        # Pillow does not write tiles, so this file is written by hand.
         width, height, side = 40, 24, 16
         rows = tiffs.gradient(width, height)
         tiles = []
@@ -228,7 +228,7 @@ class Kinds(unittest.TestCase):
                 322: (3, [side]), 323: (3, [side]), 325: (4, [len(tile) for tile in tiles])}  # fmt: skip
         self.assertEqual(pixels(tiffs.assembled(tags, tiles, "<"))[2], flat(rows))
 
-    def test_what_is_not_listed_is_said_to_be_unsupported(self):
+    def test_other_kinds_are_reported_as_unsupported(self):
         rows = tiffs.gradient(WIDTH, HEIGHT)
         others = {
             "fax": {"compression": 4},

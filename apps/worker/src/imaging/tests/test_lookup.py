@@ -15,7 +15,7 @@ nameless = Patient("10", "", "", "")
 shadow = Patient("12", "9999999", "Chart", "Twelve")
 everybody = [ann, other_ann, jose, mary_ann, maryann, lukasz, without_id, nameless, shadow]
 
-# lookup: who is meant, or the code. By hand.
+# Each lookup with the patient that it means or the error code, written by hand.
 table = [
     # Digits: PATIMAGEID, then chart.
     ("1234", ann),
@@ -24,7 +24,7 @@ table = [
     ("9999999", shadow),
     ("0000", "patient_not_found"),
     ("77", "patient_not_found"),
-    # With leading zeros it is somebody's id and another's chart: that is not guessed.
+    # With leading zeros it is one patient's id and another patient's chart, which is ambiguous.
     ("0042", "patient_ambiguous"),
     ("00007", mary_ann),
     ("12" * 200, "patient_not_found"),
@@ -32,7 +32,7 @@ table = [
     ("Smith, Ann (PATIMAGEID: 1234)", ann),
     ("Smith, Ann (PATIMAGEID: 1235)", other_ann),
     ("smith, ann patimageid=1235", other_ann),
-    ("[PatImageId #42] Whoever, Else", jose),
+    ("[PatImageId #42] Other, Name", jose),
     ("PATIMAGEID-1234", ann),
     ("PATIMAGEID - 1234", ann),
     ("PATIMAGEID1234", ann),
@@ -45,7 +45,7 @@ table = [
     ("# 1234", ann),
     ("Smith #12 (PATIMAGEID: 1234)", ann),
     ("<b>Smith</b> (PATIMAGEID: 1234)", ann),
-    # A label whose number is nobody's, or no plain number, is not read as anything near it.
+    # A label with an unknown number, or with more than a plain number, does not match a similar number.
     ("Smith, Ann (PATIMAGEID: 99)", "patient_not_found"),
     ("PATIMAGEID: 1,234", "patient_not_found"),
     ("PATIMAGEID: 12,34", "patient_not_found"),
@@ -105,7 +105,7 @@ def outcome(lookup, patients):
 
 
 class Lookups(unittest.TestCase):
-    def test_each_form_means_whom_the_table_says_whatever_the_order_of_the_rows(self):
+    def test_each_lookup_means_the_patient_in_the_table_for_any_order_of_the_rows(self):
         dice = random.Random(7)
         for lookup, wanted in table:
             for _ in range(3):
@@ -125,7 +125,7 @@ class Lookups(unittest.TestCase):
                     text = text.replace(" ", " " * dice.randrange(1, 4))
                     self.assertIs(outcome(text, [*near, patient]), patient, text)
 
-    def test_an_ambiguity_says_how_many_and_never_whom(self):
+    def test_an_ambiguity_reports_the_number_of_patients_but_no_names(self):
         with self.assertRaises(CommandFault) as caught:
             find_patient("Smith, Ann", everybody)
         self.assertEqual(str(caught.exception), "2 patients answer to this lookup")
@@ -133,11 +133,11 @@ class Lookups(unittest.TestCase):
             find_patient("Secret, Name", everybody)
         self.assertNotIn("Secret", str(caught.exception))
 
-    def test_the_same_row_twice_is_one_patient_and_one_id_with_two_names_is_not(self):
+    def test_a_repeated_row_is_one_patient_but_an_id_with_two_names_is_ambiguous(self):
         self.assertIs(outcome("1234", [ann, ann]), ann)
         self.assertEqual(outcome("1234", [ann, Patient("1234", "C-99", "Bob", "Other")]), "patient_ambiguous")
 
-    def test_numbers_next_to_a_patients_own_never_find_the_patient(self):
+    def test_numbers_close_to_a_patients_id_do_not_find_the_patient(self):
         for number in range(2_000):
             wanted = {1234: ann, 1235: other_ann}.get(number, "patient_not_found")
             for lookup in (str(number), f"#{number}", f"Smith, Ann (PATIMAGEID: {number})"):

@@ -29,31 +29,31 @@ class Paths(unittest.TestCase):
         settings = self.settings(**more)
         return read_all(open_image(resolve_folder(folder, settings), patimageid, filename, settings))
 
-    def refuses(self, code, *given, **more):
+    def refuses(self, code, *arguments, **more):
         with self.assertRaises(ImageFault) as caught:
-            self.read(*given, **more)
-        self.assertEqual(caught.exception.code, code, given)
+            self.read(*arguments, **more)
+        self.assertEqual(caught.exception.code, code, arguments)
         self.assertNotIn("secret", str(caught.exception))
 
-    def test_files_are_found_by_whole_and_by_relative_paths(self):
+    def test_files_are_found_by_absolute_and_by_relative_paths(self):
         self.assertEqual(self.read(self.root, "a.dex"), b"of the root")
         self.assertEqual(self.read(".", "a.dex"), b"of the root")
         self.write(os.path.join(self.root, "1234"), "b.dex", b"of the patient")
         self.assertEqual(self.read("1234", "b.dex"), b"of the patient")
 
-    def test_the_patients_own_folder_goes_before(self):
+    def test_the_patients_own_folder_is_preferred(self):
         self.assertEqual(self.read(self.root, "a.dex", 1234), b"of the root")
         self.write(os.path.join(self.root, "1234"), "a.dex", b"of the patient")
         self.assertEqual(self.read(self.root, "a.dex", 1234), b"of the patient")
         self.assertEqual(self.read(self.root, "a.dex", 99), b"of the root")
 
-    def test_what_is_not_there_is_not_found(self):
+    def test_missing_files_are_not_found(self):
         self.refuses("not_found", self.root, "none.dex")
         self.refuses("not_found", os.path.join(self.root, "none"), "a.dex")
         self.refuses("not_found", self.root, "1234")
         self.refuses("not_found", self.root, "x" * 300)
 
-    def test_folders_outside_are_refused_however_they_are_spelled(self):
+    def test_folders_outside_are_refused_in_all_spellings(self):
         for folder in (self.outside, "..", "../outside", f"{self.root}/../outside", "/", "/etc", self.root + "-more"):
             self.refuses("path_not_allowed", folder, "secret.dex")
 
@@ -61,7 +61,7 @@ class Paths(unittest.TestCase):
         for name in ("..", ".", "", "../outside/secret.dex", "1234/b.dex", "..\\x", "a\0b"):
             self.refuses("path_not_allowed", self.root, name)
 
-    def test_links_are_followed_within_and_not_outside(self):
+    def test_links_are_followed_inside_the_root_but_not_out_of_it(self):
         os.symlink("a.dex", os.path.join(self.root, "within.dex"))
         self.assertEqual(self.read(self.root, "within.dex"), b"of the root")
         os.symlink(os.path.join(self.outside, "secret.dex"), os.path.join(self.root, "out.dex"))
@@ -77,17 +77,17 @@ class Paths(unittest.TestCase):
         os.symlink(self.outside, os.path.join(self.root, "1234"))
         self.refuses("path_not_allowed", self.root, "secret.dex", 1234)
 
-    def test_a_root_that_is_a_link_is_one(self):
+    def test_a_root_may_be_a_link(self):
         link = os.path.join(self.place.name, "link")
         os.symlink(self.root, link)
         self.assertEqual(self.read(link, "a.dex", IMAGING_ROOT=link), b"of the root")
 
-    def test_pipes_devices_and_folders_are_no_files(self):
+    def test_pipes_and_devices_are_not_files(self):
         os.mkfifo(os.path.join(self.root, "pipe"))
         self.refuses("not_found", self.root, "pipe")
         self.refuses("not_found", "/dev", "zero", IMAGING_ROOT="/dev")
 
-    def test_other_roots_may_be_allowed_and_replace_the_first(self):
+    def test_other_allowed_roots_replace_the_root(self):
         more = {"IMAGING_ALLOWED_ROOTS": f"{self.outside}; {self.root}/1234"}
         self.assertEqual(self.read(self.outside, "secret.dex", **more), b"secret")
         self.refuses("path_not_allowed", self.root, "a.dex", **more)
@@ -103,7 +103,7 @@ class Paths(unittest.TestCase):
             file.truncate(256 * 1024 * 1024 + 1)
         self.refuses("image_too_large", self.root, "large")
 
-    def test_paths_of_a_network_are_mapped(self):
+    def test_network_paths_are_mapped(self):
         more = {"IMAGING_PATH_MAP": rf"\\Server\Images={self.root}; \\server\images\old={self.root}/1234"}
         self.write(os.path.join(self.root, "1234"), "b.dex", b"mapped")
         for folder in (r"\\server\images\1234", r"\\SERVER\Images\\1234" + "\\", "//server/images/1234", r"\\server\images\old"):
@@ -111,19 +111,19 @@ class Paths(unittest.TestCase):
         for folder in (r"\\server\other", r"\\server\imagesandmore", r"\\server\images\..\other", r"\\other\images", r"C:\images", "\\images"):
             self.refuses("path_not_allowed", folder, "a.dex", **more)
 
-    def test_a_map_leads_nowhere_that_is_not_allowed(self):
+    def test_a_mapped_folder_must_be_allowed(self):
         more = {"IMAGING_PATH_MAP": rf"\\server\images={self.outside}"}
         self.refuses("path_not_allowed", r"\\server\images", "secret.dex", **more)
 
 
 class SettingsOf(unittest.TestCase):
-    def test_what_is_not_said_has_the_contracts_words(self):
+    def test_missing_settings_have_the_contracts_defaults(self):
         settings = read_settings({"IMAGING_ROOT": "/mnt/images"})
         self.assertEqual(settings.data_file, "/mnt/images/images.dat")
         self.assertEqual(settings.patient_query, "SELECT patimageid, chart, first_name, last_name FROM patient")
         self.assertEqual(settings.allowed_roots, ("/mnt/images",))
         self.assertIsNone(settings.practice_database)
 
-    def test_a_data_file_may_lie_elsewhere(self):
+    def test_a_data_file_may_be_elsewhere(self):
         self.assertEqual(read_settings({"IMAGING_DATA_FILE": "/srv/a.dat"}).data_file, "/srv/a.dat")
         self.assertEqual(read_settings({"IMAGING_ROOT": "/m", "IMAGING_DATA_FILE": "b.dat"}).data_file, "/m/b.dat")

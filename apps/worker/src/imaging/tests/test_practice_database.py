@@ -46,7 +46,7 @@ class Sqlite(unittest.TestCase):
         self.assertNotIn(self.folder, self.text)
         return caught.exception.code
 
-    def test_patients_are_read_by_the_names_of_the_columns(self):
+    def test_patients_are_read_by_column_names(self):
         self.assertEqual(read(self.address), patients)
         query = "SELECT 'x' AS more, last_name AS LAST_NAME, chart, first_name, patimageid AS PatImageID FROM patient"
         self.assertEqual(read(self.address, query), patients)
@@ -56,14 +56,14 @@ class Sqlite(unittest.TestCase):
         os.chdir(self.folder)
         self.assertEqual(read("sqlite:///" + os.path.basename(self.path)), patients)
 
-    def test_nothing_can_be_written_through_it(self):
+    def test_the_database_cannot_be_written(self):
         for query in ("DELETE FROM patient", "UPDATE patient SET chart = 1 RETURNING *", "CREATE TABLE x (y)"):
             self.assertEqual(self.code(self.address, query), "practice_query_failed")
         self.assertEqual(read(self.address), patients)
         self.assertEqual(self.code(f"sqlite:///{self.folder}/none.db"), "practice_database_unavailable")
         self.assertEqual(os.listdir(self.folder), [os.path.basename(self.path)])
 
-    def test_a_database_in_use_is_read_as_it_was_committed(self):
+    def test_only_committed_rows_of_a_database_in_use_are_read(self):
         for mode in ("delete", "wal"):
             self.writer.execute(f"PRAGMA journal_mode={mode}")
             self.writer.execute("BEGIN IMMEDIATE")
@@ -71,7 +71,7 @@ class Sqlite(unittest.TestCase):
             self.assertEqual(read(self.address), patients)
             self.writer.execute("ROLLBACK")
 
-    def test_a_short_lock_is_waited_for_and_a_long_one_told(self):
+    def test_a_short_lock_is_awaited_and_a_long_lock_is_reported(self):
         self.writer.execute("BEGIN EXCLUSIVE")
         with mock.patch.object(practice_database, "_connect_seconds", 0.2):
             self.assertEqual(self.code(self.address), "practice_database_busy")
@@ -84,25 +84,25 @@ class Sqlite(unittest.TestCase):
         reader.join()
         self.assertEqual(found, patients)
 
-    def test_a_write_ahead_log_that_nobody_may_touch_is_no_hindrance_once_it_is_empty(self):
+    def test_a_database_with_an_empty_write_ahead_log_is_read_without_write_permission(self):
         self.writer.execute("PRAGMA journal_mode=wal")
         self.writer.execute("INSERT INTO patient VALUES (1, '', '', '')")
         self.writer.close()
         os.chmod(self.folder, 0o555)
         self.addCleanup(os.chmod, self.folder, 0o700)
-        # Root may write anywhere.
+        # Root may write anywhere, so the test continues as another user.
         if os.geteuid() == 0:
             self.addCleanup(os.seteuid, 0)
             os.seteuid(65_534)
         self.assertEqual(len(read(self.address)), len(rows) + 1)
 
-    def test_a_query_that_does_not_end_is_ended(self):
+    def test_a_query_that_does_not_end_times_out(self):
         query = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) AS patimageid, 1 AS chart, 1 AS first_name, 1 AS last_name FROM n"
         began = time.monotonic()
         self.assertEqual(self.code(self.address, query, seconds=0.5), "practice_database_timeout")
         self.assertLess(time.monotonic() - began, 5)
 
-    def test_what_is_wrong_is_told_without_a_row(self):
+    def test_errors_are_reported_without_a_row(self):
         self.assertEqual(self.code(self.address, "SELECT patimageid FROM patient"), "practice_query_failed")
         self.assertIn("chart, first_name, last_name", self.text)
         self.assertEqual(self.code(self.address, "SELECT * FROM nobody"), "practice_query_failed")
@@ -113,7 +113,7 @@ class Sqlite(unittest.TestCase):
             self.assertEqual(self.code(address), "practice_database_unavailable")
             self.assertNotIn("secret", self.text)
         with open(os.path.join(self.folder, "text.db"), "w") as file:
-            file.write("this is no database, but Smith, Ann " * 100)
+            file.write("this is not a database, but Smith, Ann " * 100)
         self.assertEqual(self.code(f"sqlite:///{self.folder}/text.db"), "practice_database_unavailable")
 
     def test_names_in_an_old_encoding_are_read(self):
@@ -127,7 +127,7 @@ class DriverError(Exception):
 
 
 class Odbc(unittest.TestCase):
-    """Against a driver that speaks pyodbc's interface: the module itself is not on every machine."""
+    """Uses a fake driver with pyodbc's interface, because pyodbc is not installed on every machine."""
 
     secret = "DRIVER=x;SERVER=y;PWD=secret"
 
@@ -144,14 +144,14 @@ class Odbc(unittest.TestCase):
         self.assertIsNone(caught.exception.__cause__)
         return caught.exception.code, str(caught.exception)
 
-    def test_a_python_without_pyodbc_says_what_to_install(self):
+    def test_the_error_without_pyodbc_names_the_package_to_install(self):
         with mock.patch.dict(sys.modules, {"pyodbc": None}), self.assertRaises(CommandFault) as caught:
             read(f"odbc:{self.secret}")
         self.assertEqual(caught.exception.code, "odbc_unavailable")
         self.assertIn("python3-pyodbc", str(caught.exception))
         self.assertNotIn("secret", str(caught.exception))
 
-    def test_rows_come_in_portions_over_a_connection_for_reading_which_is_closed(self):
+    def test_rows_are_fetched_in_batches_over_a_read_only_connection_that_is_closed(self):
         seen = {}
 
         class Cursor:
@@ -183,7 +183,7 @@ class Odbc(unittest.TestCase):
         self.assertEqual((seen["text"], seen["readonly"], seen["query"]), (self.secret, True, DEFAULT_QUERY))
         self.assertTrue(0 < seen["timeout"] <= 120 and seen["closed"])
 
-    def test_a_drivers_words_are_not_repeated_but_its_state_is(self):
+    def test_the_drivers_sqlstate_is_reported_but_not_its_message(self):
         def refuse(text, **_):
             raise DriverError("28000", f"[28000] login failed for {text}")
 
@@ -197,7 +197,7 @@ class Odbc(unittest.TestCase):
                 self.state = state
 
             def cursor(self):
-                raise DriverError(self.state, "Smith, Ann is no number")
+                raise DriverError(self.state, "Smith, Ann is not a number")
 
             def close(self):
                 pass

@@ -4,7 +4,7 @@ import unittest
 
 from muster_imaging.teeth import ada_of_fdi, teeth_of
 
-# Written out by hand from the two charts, tooth by tooth; nothing of it is computed.
+# Written by hand from the two charts, tooth by tooth; nothing is computed.
 chart = {
     11: 8, 12: 7, 13: 6, 14: 5, 15: 4, 16: 3, 17: 2, 18: 1,
     21: 9, 22: 10, 23: 11, 24: 12, 25: 13, 26: 14, 27: 15, 28: 16,
@@ -31,7 +31,7 @@ class ToothData(unittest.TestCase):
             self.assertFalse(teeth_of(str(fdi)) & numbers, fdi)
         self.assertEqual({ada for fdi, ada in chart.items() if fdi < 50}, numbers)
 
-    def test_a_range_holds_what_lies_between_in_both_directions_and_only_inside_a_quadrant(self):
+    def test_a_range_contains_the_teeth_between_its_ends_in_both_directions_and_only_in_one_quadrant(self):
         for first, last in itertools.product(range(10, 90), repeat=2):
             inside = first // 10 == last // 10 and first in chart and last in chart
             low, high = sorted((first, last))
@@ -55,7 +55,7 @@ class ToothData(unittest.TestCase):
             text = "".join(part + dice.choice(separators) for part in parts)
             self.assertEqual(teeth_of(text), wanted, text)
 
-    def test_what_is_no_tooth_names_none_and_spoils_no_other(self):
+    def test_text_that_is_not_a_tooth_is_ignored_and_does_not_affect_others(self):
         for text in ["", "A", "8", "1", "100", "011", "1 1", "11.5", "+11", "①①", "11-28", "18-21", "51-11", "-", "11-12-13", "<b>", "٢١"]:
             self.assertEqual(teeth_of(text), set(), text)
         self.assertEqual(teeth_of("x, 11; 99 21-38, 47"), {8, 31})

@@ -1,5 +1,5 @@
-"""A writer of TIFFs in every kind that practices have, by the book and with encoders of its own, so that what reads
-them is held against somebody else's understanding of the format."""
+"""Writes TIFFs of every kind that practices have, following the standard and with separate encoders, so that the reader
+is tested against an independent implementation of the format."""
 
 import io
 import struct
@@ -11,7 +11,7 @@ NONE, LZW, JPEG, DEFLATE, OLD_DEFLATE, PACK_BITS = 1, 5, 7, 8, 32946, 32773
 
 
 def gradient(width, height, bits=8, samples=1, low=0, high=None):
-    """Pixels by rows: every corner another value, so that a picture that lies wrongly is seen."""
+    """Returns pixels by rows. Every corner has a different value, so that a wrong orientation is noticed."""
     high = (1 << bits) - 1 if high is None else high
     rows = []
     for y in range(height):
@@ -29,7 +29,7 @@ def black_and_white(width, height):
 
 
 def packed(rows, bits, order):
-    """Each row begins with a byte of its own."""
+    """Packs rows into bytes. Each row starts with a new byte."""
     lines = []
     for row in rows:
         if bits == 16:
@@ -44,7 +44,7 @@ def packed(rows, bits, order):
 
 
 def differences(rows, bits, samples):
-    """Predictor 2."""
+    """Applies predictor 2."""
     mask = (1 << bits) - 1
     return [[value if at < samples else (value - row[at - samples]) & mask for at, value in enumerate(row)] for row in rows]
 
@@ -68,7 +68,7 @@ def pack_bits(line):
 
 
 def lzw(data):
-    """TIFF's: most significant bit first, and one code early."""
+    """Compresses with TIFF's LZW: most significant bit first, and the code width grows one code early."""
     buffer, held, out = 0, 0, bytearray()
 
     def emit(code, width):
@@ -79,10 +79,10 @@ def lzw(data):
             out.append(buffer >> held & 255)
         buffer &= (1 << held) - 1
 
-    def fresh():
+    def new_table():
         return {bytes([value]): value for value in range(256)}
 
-    table, following, width = fresh(), 258, 9
+    table, following, width = new_table(), 258, 9
     emit(256, width)
     current = b""
     for value in data:
@@ -97,7 +97,7 @@ def lzw(data):
         if following == 4094:
             emit(table[current], width)
             emit(256, width)
-            table, following, width, current = fresh(), 258, 9, b""
+            table, following, width, current = new_table(), 258, 9, b""
         elif following + 1 > (1 << width) and width < 12:
             width += 1
     if current:
@@ -148,7 +148,7 @@ def tiff(
     directory_first=True,
     description=True,
 ):
-    """`rows` hold the samples of their pixels one after another. `pages` are further images, of the same kind."""
+    """Returns a TIFF. `rows` contain the samples of their pixels in sequence. `pages` are further TIFFs to append."""
     width, height = len(rows[0]) // samples, len(rows)
     planes = [[row[plane::samples] for row in rows] for plane in range(samples)] if planar == 2 else [rows]
     parts = []
@@ -213,13 +213,13 @@ def assembled(tags, parts, order, pages=(), directory_first=True):
     head = magic + struct.pack(order + "L", directory_at)
     whole = head + (directory + bytes(body) if directory_first else bytes(body) + directory) + values
     for page in pages:
-        # Another file's directory, with its offsets moved to here.
+        # The directory of another file, with adjusted offsets.
         whole += moved(page, len(whole), order)
     return whole
 
 
 def moved(page, by, order):
-    """The directory of a TIFF that has it first, as one of a file that it is appended to."""
+    """Returns the directory and the data of a TIFF, with offsets for a file to which they are appended."""
     (count,) = struct.unpack_from(order + "H", page, 8)
     out = bytearray(page[8:])
     shift = by - 8

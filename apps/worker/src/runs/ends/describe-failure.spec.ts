@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { describeFailure } from './describe-failure';
 
-/** What people read first of a Python script that ends so, and what follows. */
+/** Returns the lines of the description of a failed Python script. */
 function failureOf(script: string): string[] {
   const { status, stderr } = spawnSync('python3', ['-c', script], { encoding: 'utf8' });
   return describeFailure(`exit code ${status}`, stderr).split('\n');
 }
 
-describe('A failure begins with', () => {
+describe('describeFailure', () => {
   it.each([
     ['the exception', 'def f(): raise KeyError("C-1066")\nf()', "KeyError: 'C-1066'"],
     [
@@ -21,26 +21,26 @@ describe('A failure begins with', () => {
       'TimeoutError: 30 s are over',
     ],
     [
-      'the group, of several',
+      'the group of several exceptions',
       'raise ExceptionGroup("two", [ValueError("a"), KeyError("b")])',
       'ExceptionGroup: two (2 sub-exceptions)',
     ],
-    ['what cannot be read', 'def f(:', 'SyntaxError: invalid syntax'],
-    ['the last words', 'import sys\nprint("so far", file=sys.stderr)\nsys.exit("no such claim")', 'no such claim'],
-  ])('%s', (_, script, cause) => {
+    ['the syntax error of an invalid script', 'def f(:', 'SyntaxError: invalid syntax'],
+    ['the exit message', 'import sys\nprint("so far", file=sys.stderr)\nsys.exit("no such claim")', 'no such claim'],
+  ])('begins with %s', (_, script, cause) => {
     const [first, ended] = failureOf(script);
     expect([first, ended]).toEqual([cause, 'exit code 1']);
   });
 
-  it('how it ended, where it wrote nothing', () => {
+  it('contains only the exit code if the script wrote nothing', () => {
     expect(failureOf('raise SystemExit(3)')).toEqual(['exit code 3']);
   });
 
-  it('its one line, which is not repeated', () => {
+  it('does not repeat the only line of the error output', () => {
     expect(failureOf('raise SystemExit("no such claim")')).toEqual(['no such claim', 'exit code 1']);
   });
 
-  it('the exception, however long its trace was', () => {
+  it('begins with the exception even if its trace is long', () => {
     const lines = failureOf('def f(n): return f(n + 1) if n < 500 else 1 / 0\nf(0)\n');
     expect(lines[0]).toBe('ZeroDivisionError: division by zero');
     expect(lines.length).toBeLessThan(23);

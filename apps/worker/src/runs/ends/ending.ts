@@ -2,25 +2,25 @@ import type { RunErrorCode } from '@muster/contracts';
 import { codeOf } from '../../bundles/bundle';
 import { messageOf } from '../../protocol/service';
 
-/** Why a run ends other than by itself. `silent`: nobody wants to hear of it. */
+/** Why the worker ends a run. `silent`: the end is not reported, because the service has abandoned the job. */
 export type Ending = { error: string; graceMs: number } & (
   { status: 'failed'; errorCode: RunErrorCode } | { status: 'cancelled' } | { status: 'silent' }
 );
 
 export const restarted = 'the worker was restarted while this ran';
 
-/** Nothing began, or nobody can follow it: as far as its error says why, that is the code. */
+/** Returns the ending of a run that cannot start or cannot be watched. The error's own code is preferred. */
 export function brokenBy(error: unknown, otherwise: RunErrorCode): Ending {
   return { status: 'failed', error: messageOf(error), errorCode: codeOf(error) ?? otherwise, graceMs: 0 };
 }
 
 const byKill = 128 + 9;
 
-/** What the exit code says, or that there is none. */
-export function endOf(exitCode: number | null, hadProcess: boolean): { why: string; errorCode: RunErrorCode } {
+/** Returns the reason and the error code for an exit code, which is null if the process left none. */
+export function endOf(exitCode: number | null, hadProcess: boolean): { reason: string; errorCode: RunErrorCode } {
   if (exitCode !== null) {
-    return { why: `exit code ${exitCode}`, errorCode: exitCode === byKill ? 'process_killed' : 'script_failed' };
+    return { reason: `exit code ${exitCode}`, errorCode: exitCode === byKill ? 'process_killed' : 'script_failed' };
   }
-  if (hadProcess) return { why: 'the process was killed', errorCode: 'process_killed' };
-  return { why: restarted, errorCode: 'worker_restarted' };
+  if (hadProcess) return { reason: 'the process was killed', errorCode: 'process_killed' };
+  return { reason: restarted, errorCode: 'worker_restarted' };
 }
