@@ -1,3 +1,4 @@
+/* eslint-disable id-denylist -- `kept` is a field of the API. */
 import type { AutopilotTask } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { makeWorkflow } from '@muster/testing';
