@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
@@ -7,11 +8,13 @@ import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { isRetryable } from './database-errors';
 import { OutboxRelay } from './outbox/outbox-relay';
-import { runSet } from './sets/run-set';
-import { type SetResult, TransactionSets, type Work } from './sets/transaction-sets';
+import { runSet, type Work } from './sets/run-set';
+import { runStatements, type SharedStatement } from './sets/run-statements';
+import { type SetResult, Sets } from './sets/sets';
 import { OwnConnection } from './transactions/own-connection';
 import { poolOf, runScoped } from './transactions/run-scoped';
 import type { Scope } from './transactions/scope';
+import type { Statement } from './transactions/statement-batch';
 import { Transaction } from './transactions/transaction';
 import { TakeTurn, Turns } from './transactions/turns';
 
@@ -26,9 +29,13 @@ const maxWaitingForTurn = 1000;
 @Injectable()
 export class Database {
   private readonly turns = new Turns(maxWaitingForTurn);
-  private readonly sets = new TransactionSets(
+  private readonly transactionSets = new Sets<Work>(
     (scope, works) => this.attemptSet(scope, works),
     (scope, work) => this.transaction(scope, work),
+  );
+  private readonly statementSets = new Sets<SharedStatement>(
+    (scope, statements) => runStatements(this.dataSource, scope, statements, this.now()),
+    (scope, { alone }) => runScoped(this.dataSource, scope, alone, { now: this.now() }),
   );
 
   constructor(
@@ -47,6 +54,19 @@ export class Database {
   /** Runs one statement in one round trip. With a name, Postgres keeps its plan: for statements of hot paths. */
   query<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
     return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name }, { now: this.now() });
+  }
+
+  /**
+   * Like `query`, for a statement that is a transaction by itself. Concurrent statements of the same name and scope
+   * travel and commit together; see `sets/README.md`. `key` identifies the row that the statement locks. `together` is the
+   * statement's form in a set of several: it skips a locked row, and then the statement runs alone.
+   */
+  async sharedQuery<T extends QueryResultRow>(
+    scope: Scope,
+    alone: Required<Pick<Statement, 'name' | 'text' | 'values'>>,
+    { key, together }: { key: string; together: { name: string; text: string } },
+  ): Promise<T[]> {
+    return (await this.statementSets.run(alone.name, scope, { alone, together }, key)) as T[];
   }
 
   /**
@@ -95,7 +115,8 @@ export class Database {
    * arrive while one of them is in progress. `sets/README.md` describes what such a work may do.
    */
   async sharedTransaction<T>(name: string, scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return (await this.sets.run(name, scope, work)) as T;
+    // A work keeps its caller's context, whoever starts the set.
+    return (await this.transactionSets.run(name, scope, AsyncResource.bind(work))) as T;
   }
 
   private async attemptSet(scope: Scope, works: readonly Work[]): Promise<SetResult[]> {

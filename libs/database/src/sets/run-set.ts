@@ -1,11 +1,13 @@
 import { AppError, type OutboxMessage } from '@muster/contracts';
-import { DatabaseError } from 'pg';
 import type { OwnConnection } from '../transactions/own-connection';
 import { RunAlone } from '../transactions/run-alone';
 import type { Answer } from '../transactions/statement-batch';
 import { Transaction } from '../transactions/transaction';
 import { SharedConnection } from './shared-connection';
-import type { SetResult, Work } from './transaction-sets';
+import { isRolledBack } from './is-rolled-back';
+import type { SetResult } from './sets';
+
+export type Work = (tx: Transaction) => Promise<unknown>;
 
 interface SetParts extends Pick<Transaction, 'scope' | 'now'> {
   connection: OwnConnection;
@@ -58,9 +60,4 @@ export async function runSet(works: readonly Work[], parts: SetParts): Promise<S
 /** The request was refused, or its work asks to run alone: the transaction itself is intact. */
 function isRefusal(error: unknown): boolean {
   return error instanceof AppError || error instanceof RunAlone;
-}
-
-/** Whether Postgres reported the error of a statement or of the commit, so that nothing was committed. */
-function isRolledBack(error: unknown): boolean {
-  return error instanceof DatabaseError && error.severity === 'ERROR';
 }

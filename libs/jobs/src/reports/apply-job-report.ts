@@ -143,12 +143,11 @@ async function applyWithoutProgress(
     progress: progressOf(begun),
   });
   const event = valuesOfEvent(organizationId);
-  const [sign] = await database.query<Sign & { told: boolean }>(
-    { organizationId },
-    signOfLife,
-    [...values, entryParameter(entry), ...event.values],
-    'sign_of_life',
-  );
+  const statement = { ...signOfLifeAlone, values: [...values, entryParameter(entry), ...event.values] };
+  const [sign] = await database.sharedQuery<Sign & { told: boolean }>({ organizationId }, statement, {
+    key: jobId,
+    together: signOfLifeTogether,
+  });
   if (!sign) return null;
   if (sign.told) database.publish([event.message]);
   if (sign.began) {
@@ -165,10 +164,10 @@ const noSteps = { stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
  * Applies it, or says why not; a job that was never given to its agent cannot run. What runs has its command: with its
  * beginning goes the note of that.
  */
-const applied = (more = '') => `
+const applied = (more = '', lock = 'FOR UPDATE') => `
   WITH was AS (
     SELECT id, status, agent_id, percent, command_id IS NOT NULL AS dispatched FROM job
-    WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE),
+    WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) ${lock}),
   moved AS (
     UPDATE job SET status = 'running', started_at = COALESCE(job.started_at, muster_now()), last_heartbeat_at = muster_now(),
       waiting_reason = NULL, waiting_since = NULL,
@@ -202,11 +201,15 @@ const signWithProgress = `${applied(saidCost)} ${answered}, moved.max_cost_micro
 const started = { type: 'job.started', details: { status: 'running' } } as const;
 
 /** Counts nothing that others may have changed while it waited for the job, so it needs no lock in front of it. */
-const signOfLife = `${applied()},
+const signOfLife = (lock?: string) => `${applied('', lock)},
   ${appendEntry({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
   ${eventParts({ source: 'began', subject: 'began.id', organization: '$2', ...started, offset: 8 })}
   ${answered}, EXISTS (SELECT FROM webhook_event_inserted) AS told
   FROM was LEFT JOIN moved ON moved.id = was.id`;
+
+const signOfLifeAlone = { name: 'sign_of_life', text: signOfLife() };
+/** A job that another transaction has locked must not hold up the reports of other jobs. */
+const signOfLifeTogether = { name: 'signs_of_life', text: signOfLife('FOR UPDATE SKIP LOCKED') };
 
 function notifySign(tx: Transaction, of: { organizationId: string; jobId: string }, sign: Sign): void {
   const { organizationId, jobId } = of;

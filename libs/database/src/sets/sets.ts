@@ -1,8 +1,4 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { Scope } from '../transactions/scope';
-import type { Transaction } from '../transactions/transaction';
-
-export type Work = (tx: Transaction) => Promise<unknown>;
 
 /** Result of a member of a set. With 'alone' it runs again in a transaction of its own. */
 export type SetResult = { value: unknown } | { error: unknown } | 'alone';
@@ -14,15 +10,16 @@ const maxRunning = 4;
 /** A set that takes longer probably waits for a lock; the next set starts beside it. */
 const maxAgeMs = 20;
 
-interface Member {
+interface Member<Work> {
   work: Work;
+  key: string;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
 
-interface Kind {
+interface Kind<Work> {
   scope: Scope;
-  waiting: Member[];
+  waiting: Member<Work>[];
   running: number;
   newestAt: number;
   timer?: NodeJS.Timeout;
@@ -32,37 +29,37 @@ interface Kind {
  * Collects works of the same name and scope. A work that arrives while no set of its kind is in progress starts at
  * once, as a set of one. Those that arrive in the meantime form the next set, so nothing waits for a set to fill.
  */
-export class TransactionSets {
-  private readonly kinds = new Map<string, Kind>();
+export class Sets<Work> {
+  private readonly kinds = new Map<string, Kind<Work>>();
 
   constructor(
     private readonly runSet: (scope: Scope, works: Work[]) => Promise<SetResult[]>,
     private readonly runAlone: (scope: Scope, work: Work) => Promise<unknown>,
   ) {}
 
-  run(name: string, scope: Scope, work: Work): Promise<unknown> {
-    const key = `${name} ${scope === 'system' ? scope : scope.organizationId}`;
-    const kind = this.kinds.get(key) ?? { scope, waiting: [], running: 0, newestAt: 0 };
-    this.kinds.set(key, kind);
+  /** Members of a set run in the order of their keys, so that two sets lock the same rows in the same order. */
+  run(name: string, scope: Scope, work: Work, key = ''): Promise<unknown> {
+    const kindKey = `${name} ${scope === 'system' ? scope : scope.organizationId}`;
+    const kind = this.kinds.get(kindKey) ?? { scope, waiting: [], running: 0, newestAt: 0 };
+    this.kinds.set(kindKey, kind);
     // If all sets wait for locks, a transaction of its own is not held up by them.
     if (kind.running >= maxRunning) return this.runAlone(scope, work);
     return new Promise((resolve, reject) => {
-      // A work keeps its caller's context, also if another caller starts the set.
-      kind.waiting.push({ work: AsyncResource.bind(work), resolve, reject });
-      this.startNext(key, kind);
+      kind.waiting.push({ work, key, resolve, reject });
+      this.startNext(kindKey, kind);
     });
   }
 
-  private startNext(key: string, kind: Kind): void {
+  private startNext(kindKey: string, kind: Kind<Work>): void {
     if (kind.waiting.length === 0) {
-      if (kind.running === 0) this.kinds.delete(key);
+      if (kind.running === 0) this.kinds.delete(kindKey);
       return;
     }
     const age = performance.now() - kind.newestAt;
     if (kind.running > 0 && age < maxAgeMs) {
       kind.timer ??= setTimeout(() => {
         delete kind.timer;
-        this.startNext(key, kind);
+        this.startNext(kindKey, kind);
       }, maxAgeMs - age);
       return;
     }
@@ -70,14 +67,14 @@ export class TransactionSets {
     delete kind.timer;
     kind.running += 1;
     kind.newestAt = performance.now();
-    const members = kind.waiting.splice(0, maxMembers);
+    const members = kind.waiting.splice(0, maxMembers).sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
     void this.finish(kind.scope, members).finally(() => {
       kind.running -= 1;
-      this.startNext(key, kind);
+      this.startNext(kindKey, kind);
     });
   }
 
-  private async finish(scope: Scope, members: Member[]): Promise<void> {
+  private async finish(scope: Scope, members: Member<Work>[]): Promise<void> {
     const results = await this.runSet(
       scope,
       members.map(({ work }) => work),

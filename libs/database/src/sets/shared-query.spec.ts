@@ -1,0 +1,69 @@
+import { BaseConfig } from '@muster/platform';
+import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { DatabaseModule } from '../database.module';
+
+describe('sharedQuery', () => {
+  let harness: Harness;
+  let scope: { organizationId: string };
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+    scope = { organizationId: (await makeOrganization(harness.db)).id };
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    await harness.db.query('system', 'DELETE FROM library_process');
+    await harness.db.query(
+      'system',
+      `INSERT INTO library_process (organization_id, worker_key, name) SELECT $1, key, '1' FROM unnest($2::text[]) AS key`,
+      [scope.organizationId, ['a', 'b', 'c']],
+    );
+  });
+
+  const lock = `SELECT FROM library_process WHERE worker_key = $1 FOR UPDATE`;
+  /** Divides a number by the row's, and fails if that is 0. */
+  const textWith = (skip: string) => `
+    WITH found AS (SELECT worker_key, name FROM library_process WHERE worker_key = $1 FOR UPDATE ${skip})
+    UPDATE library_process p SET name = (p.name::int + 1 / $2::int)::text FROM found WHERE p.worker_key = found.worker_key
+    RETURNING p.name, pg_current_xact_id()::text AS transaction`;
+  const add = (key: string, divisor = 1) =>
+    harness.db.sharedQuery<{ name: string; transaction: string }>(
+      scope,
+      { name: 'test_add', text: textWith(''), values: [key, divisor] },
+      { key, together: { name: 'test_adds', text: textWith('SKIP LOCKED') } },
+    );
+  const names = async () =>
+    (await harness.db.query<{ name: string }>('system', 'SELECT name FROM library_process ORDER BY worker_key')).map(
+      ({ name }) => name,
+    );
+
+  it('commits statements that arrive while another one is in progress in one transaction', async () => {
+    const [first, ...others] = await Promise.all([add('a'), add('a'), add('b'), add('c')]);
+    expect(new Set(others.map(([row]) => row!.transaction)).size).toBe(1);
+    expect(others[0]![0]!.transaction).not.toBe(first[0]!.transaction);
+    expect(await names()).toEqual(['3', '2', '2']);
+  });
+
+  it('runs every statement alone after one of them failed, so that only that one fails', async () => {
+    const results = await Promise.allSettled([add('a'), add('a'), add('b', 0), add('c')]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(await names()).toEqual(['3', '1', '2']);
+  });
+
+  it('does not let the statements of a set wait for a row that another transaction has locked', async () => {
+    let others: Promise<unknown> | undefined;
+    await behindLock(
+      harness.db,
+      (tx) => tx.query(lock, ['b']),
+      () => {
+        const first = add('a');
+        const locked = add('b');
+        others = Promise.all([first, add('c')]);
+        return [locked];
+      },
+      // The row is still locked here.
+      () => others!,
+    );
+    expect(await names()).toEqual(['2', '2', '2']);
+  });
+});
