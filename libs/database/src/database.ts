@@ -115,7 +115,7 @@ export class Database {
    * arrive while one of them is in progress. `sets/README.md` describes what such a work may do.
    */
   async sharedTransaction<T>(name: string, scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    // A work keeps its caller's context, whoever starts the set.
+    // A work keeps its caller's context, also if another caller starts the set.
     return (await this.transactionSets.run(name, scope, AsyncResource.bind(work))) as T;
   }
 
