@@ -185,7 +185,7 @@ export class AutopilotController {
   /** Replaces values of the vault's secrets in a text that a person typed, so that no model receives them. */
   private async hidden({ organizationId }: Principal, text: string): Promise<string> {
     const { database, keyRing } = this;
-    return (await hideSecrets({ database, keyRing }, organizationId)).text(text);
+    return (await hideSecrets({ database, keyRing }, { organizationId, agentId: null })).text(text);
   }
 
   private model({ organizationId }: Principal, agentId: string) {

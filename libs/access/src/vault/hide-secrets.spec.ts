@@ -1,4 +1,9 @@
-import { hiding } from './hide-secrets';
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig, newId } from '@muster/platform';
+import { type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { KeyRing } from '@muster/vault';
+import { agentSigningSecretsOf, signingSecretsOf } from '../signing/signing-secrets';
+import { hideSecrets, hiding } from './hide-secrets';
 
 describe('hiding secrets', () => {
   const secret = 'pass"word & more';
@@ -35,5 +40,29 @@ describe('hiding secrets', () => {
     expect(deep({ id, word: 'about' })).toEqual({ id, word: 'about' });
     expect(hiding([id]).deep(id)).toBe('[secret]');
     expect(hiding([]).text('nothing to hide')).toBe('nothing to hide');
+  });
+});
+
+describe('hideSecrets', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+
+  it('hides the signing secrets of the organization and of the agent in encoded forms', async () => {
+    const keyRing = KeyRing.parse(testMasterKey);
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const agentId = newId();
+    const hidden = await hideSecrets({ database: harness.db, keyRing }, { organizationId, agentId });
+    const ofAgent = agentSigningSecretsOf(keyRing, { organizationId, agentId })[0]!;
+    for (const secret of [signingSecretsOf(keyRing, organizationId)[0]!, ofAgent]) {
+      const encoded = Buffer.from(`secret: ${secret}.`).toString('base64');
+      expect(hidden.text(encoded)).toContain('[secret]');
+      expect(hidden.text(encoded).length).toBeLessThan(encoded.length / 2);
+    }
+    const ofOther = agentSigningSecretsOf(keyRing, { organizationId, agentId: newId() })[0]!;
+    expect(hidden.text(Buffer.from(ofOther).toString('base64'))).not.toContain('[secret]');
   });
 });

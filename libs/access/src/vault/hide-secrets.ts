@@ -2,7 +2,7 @@ import { formsOfSecret, patternOfForms, shortestSecret } from '@muster/contracts
 import type { Database } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
-import { signingSecretsOf } from '../signing/signing-secrets';
+import { secretsForAgent, signingSecretsOf } from '../signing/signing-secrets';
 import { secretValues } from './secrets';
 
 export interface Hidden {
@@ -15,14 +15,18 @@ const mark = '[secret]';
 const credentials = /\bms[kes]_[A-Za-z0-9_-]{16,}/g;
 
 /**
- * Hides the values of the organization's vault, its signing secrets, and everything in the format of our credentials.
+ * Hides the values of the organization's vault, its signing secrets, those of the agent whose output is shown, and
+ * everything in the format of our credentials.
  */
 export async function hideSecrets(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
-  organizationId: string,
+  { organizationId, agentId }: { organizationId: string; agentId: string | null },
 ): Promise<Hidden> {
   const values = await secretValues(database, keyRing, organizationId);
-  return hiding([...values, ...signingSecretsOf(keyRing, organizationId)]);
+  const signing = agentId
+    ? secretsForAgent(keyRing, { organizationId, agentId })
+    : signingSecretsOf(keyRing, organizationId);
+  return hiding([...values, ...signing]);
 }
 
 export function hiding(secrets: readonly string[]): Hidden {

@@ -94,7 +94,7 @@ async function talk(parts: ChatParts, turn: Turn, conversation: Conversation): P
   const { organizationId } = caller;
   const { texts, usages, toolCalls, signal, mayStay } = conversation;
   const model = await openModel(parts, { organizationId, purpose: 'chat', agentId, sessionId });
-  const hidden = await hideSecrets(parts, organizationId);
+  const hidden = await hideSecrets(parts, { organizationId, agentId });
   const messages = await buildMessages(parts, turn, hidden);
   const tools = toolsFor(caller.role).map(({ name, description, parameters }) => ({ name, description, parameters }));
   for (let round = 0; ; round += 1) {

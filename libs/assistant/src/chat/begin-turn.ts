@@ -39,7 +39,7 @@ export async function beginTurn(
   const { organizationId } = caller;
   const { database, clock } = parts;
   // Vault values that a person typed are neither stored nor sent to the model.
-  const message = (await hideSecrets(parts, organizationId)).text(typed);
+  const message = (await hideSecrets(parts, { organizationId, agentId })).text(typed);
   const isAdmin = hasRole(caller.role, 'admin');
   return database.transaction({ organizationId }, async (tx) => {
     await loadAgent(tx, organizationId, agentId);

@@ -226,7 +226,7 @@ async function askNext(parts: AnalysisParts, row: AnalysisRow): Promise<Next> {
   const { events } = await sourceOf(parts, row);
   const before = row.seen as SeenStep[];
   const recorded = events && (await stepsIn(events).catch(() => null));
-  const hidden = await hideSecrets(parts, row.organizationId);
+  const hidden = await hideSecrets(parts, row);
   const release = renewClaim(parts, row);
   try {
     const { steps, usage } = await askAboutFrames(model, { name, hint, events: recorded, before, frames }, hidden);

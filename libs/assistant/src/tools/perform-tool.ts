@@ -30,7 +30,7 @@ export async function performTool(parts: ToolParts, call: ToolCall): Promise<Too
   const change = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => changeAs(parts, call, work);
   const answer = await tool.perform({ ...parts, caller, agentId, signal, change }, checked);
   const outcome: ToolOutcome = isOutcome(answer) ? answer : { status: 'done', result: answer };
-  const { deep, text } = await hideSecrets(parts, caller.organizationId);
+  const { deep, text } = await hideSecrets(parts, { organizationId: caller.organizationId, agentId });
   const { result, error } = outcome;
   return { ...outcome, result: deep(result), ...(error ? { error: text(error) } : {}) };
 }

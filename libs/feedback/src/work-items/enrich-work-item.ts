@@ -60,7 +60,7 @@ async function enrichWithModel(parts: EnrichParts, item: WorkItem, others: Other
     );
     if (!isFirstCall) return null;
     const report = { ...item, severity: item.reportedSeverity };
-    const hidden = await hideSecrets({ ...models, database }, organizationId);
+    const hidden = await hideSecrets({ ...models, database }, { organizationId, agentId: null });
     return await enrichByModel(model, { report, others, hidden, signal: AbortSignal.timeout(modelMs) });
   } catch (error) {
     const { code, name } = error as { code?: string; name: string };

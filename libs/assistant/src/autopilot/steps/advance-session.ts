@@ -105,7 +105,7 @@ export class Autopilot {
       const caller = { organizationId, agentId, sessionId, purpose: 'autopilot' as const };
       const { database, keyRing, models, clock } = this;
       const model = await openModel({ database, keyRing, models, clock }, caller);
-      const hidden = await hideSecrets({ database, keyRing }, organizationId);
+      const hidden = await hideSecrets({ database, keyRing }, { organizationId, agentId });
       if (question) {
         const { screenshotKey } = question.look;
         const limits = { maxBytes: maxPictureBytes };
