@@ -9,8 +9,8 @@ interface AgentOf {
 }
 
 /**
- * Makes a worker key that is bound to the agent. Its secret is derived from the master key ring and the key's id, so
- * that the service can hand it to the machine again without keeping it.
+ * Creates a worker key that is bound to the agent. The secret is derived from the master key ring and the key's id, so
+ * the service can send it to the machine again without storing it.
  */
 export async function issueAgentKey(
   tx: Transaction,
@@ -31,7 +31,7 @@ export async function issueAgentKey(
   return given;
 }
 
-/** The newest key of the agent that still holds, derived again; null where there is none that we can derive. */
+/** Derives the agent's newest valid key again. Null if the agent has no valid key that the key ring can derive. */
 export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentOf): Promise<string | null> {
   const [row] = await database.query<{ workerKeys: string[] }>(
     { organizationId: agent.organizationId },
@@ -42,7 +42,7 @@ export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: Ag
   return deriveKey(keyRing, row?.workerKeys ?? []);
 }
 
-/** For a statement over agents: the newest keys that may still hold of the one that \`agent\` names, each as id and hash. */
+/** SQL: the newest unexpired worker keys of the agent with the alias `agent`, each as id and hash. */
 export function workerKeysOf(agent: string): string {
   return `ARRAY(
     SELECT k.id || ' ' || k.secret_hash FROM api_key k
@@ -51,7 +51,7 @@ export function workerKeysOf(agent: string): string {
     ORDER BY k.created_at DESC LIMIT 10)`;
 }
 
-/** The first of them, as workerKeysOf has them, whose secret is one that we derive. */
+/** Returns the first key of `workerKeysOf` with a secret that the key ring can derive. */
 export function deriveKey(keyRing: KeyRing, workerKeys: string[]): string | null {
   for (const idAndHash of workerKeys) {
     const [id, secretHash] = idAndHash.split(' ') as [string, string];
@@ -61,7 +61,7 @@ export function deriveKey(keyRing: KeyRing, workerKeys: string[]): string | null
   return null;
 }
 
-/** The key as each master key makes it, the active one's first. */
+/** The key derived with each master key, the active one first. */
 function derivedKeys(keyRing: KeyRing, id: string): string[] {
   return keyRing.derive('agent-key', id).map((secret) => `msk_${id}_${secret.toString('base64url')}`);
 }

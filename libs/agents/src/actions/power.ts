@@ -8,7 +8,10 @@ import { cancelWake, requestWake } from '../lifecycle/wakes';
 import { tunnelUrlOf } from '../reports/tunnel-url';
 import { appendTimeline } from '@muster/timeline';
 
-/** Turns a machine on by hand, whatever the policy of waking says. Answers at once; the wake goes on by itself. */
+/**
+ * Starts a machine on a user's request, even if auto-wake is off. Returns at once; the wake continues in the
+ * background.
+ */
 export async function startAgent(
   tx: Transaction,
   caller: Principal,
@@ -50,7 +53,7 @@ const reboot: Order = {
   action: 'agent.reboot',
 };
 
-/** Turns a machine off by hand; with force also under a run, which the caller ends in this transaction. */
+/** Stops a machine on a user's request. With `force` also during a run, which the caller ends in this transaction. */
 export function stopAgent(
   tx: Transaction,
   caller: Principal,
@@ -61,8 +64,8 @@ export function stopAgent(
 }
 
 /**
- * In every state but the last; what is off is started. Answers once it is ordered; the machine's state is then to be
- * polled. A run that it has is the caller's to end in this transaction.
+ * Reboots a machine in any status except terminated; a stopped machine is started. Returns once the reboot is ordered;
+ * the caller can then poll the status. The caller ends a run of the agent in this transaction.
  */
 export function rebootAgent(tx: Transaction, caller: Principal, id: string): Promise<{ status: AgentStatus }> {
   return order(tx, caller, id, reboot);
@@ -95,7 +98,7 @@ async function order(
   return { status: to };
 }
 
-/** Somebody else's machine has its switch elsewhere. */
+/** Throws if the machine is external, because the service cannot switch it. */
 export function requireSwitch({ provider, status }: Pick<AgentRow, 'provider' | 'status'>, done: string): void {
   if (provider !== 'external') return;
   throw new AppError('agent_not_ready', {
@@ -112,7 +115,7 @@ function requireStatus({ status }: Pick<AgentRow, 'status'>, allowed: readonly A
   });
 }
 
-/** Throws while the machine has a run or a session: whoever ends that has to say so. */
+/** Throws if the agent has a run or a session. The caller must request explicitly that it ends. */
 export function requireFree(
   { currentJobId: jobId, running, status, autopilotSessionId }: AgentRow,
   done: string,
@@ -130,7 +133,7 @@ export function requireFree(
   });
 }
 
-/** An idle stop that something else came before has an end too. */
+/** Records the failure of an idle stop that another order interrupts. */
 function recordStopEnded(
   tx: Transaction,
   { id, organizationId, status, statusSource }: AgentRow,
@@ -142,7 +145,7 @@ function recordStopEnded(
   ]);
 }
 
-/** What it had before it was stopped; the next handshake says it anew. */
+/** Restores the tunnel from before the stop; the next handshake reports it again. */
 async function restoreTunnel(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Promise<void> {
   const [row] = await tx.query<{ hostname: AgentEntity['tunnelHostname']; url: AgentEntity['tunnelUrl'] }>(
     'SELECT tunnel_hostname AS hostname, tunnel_url AS url FROM agent WHERE id = $1',

@@ -7,11 +7,14 @@ const lookMs = 500;
 interface Wait {
   waitMs: number;
   signal?: AbortSignal;
-  /** Also ends with other output than that of this length. */
+  /** Also returns if the length of the output differs from this. */
   seen?: number;
 }
 
-/** What came of a command, as soon as it is over; as it stands where that takes longer, or the signal ends the wait. */
+/**
+ * Waits until a command has ended and returns its status. Returns the current status if the time is over or the signal
+ * aborts.
+ */
 export async function waitForCommand(
   { database, pubSub }: { database: Database; pubSub: PubSub },
   { organizationId, agentId, commandId }: { organizationId: string; agentId: string; commandId: string },
@@ -26,7 +29,7 @@ export async function waitForCommand(
       const found = await readCommand(database, { organizationId, agentId, commandId });
       const isNews = seen !== undefined && (found.output ?? '').length !== seen;
       if (found.status !== 'pending' || isNews || over.aborted) return found;
-      // A notice can be lost, so it also looks by itself.
+      // A notification can be lost, so the command is also polled.
       await within(lookMs, heard, () => undefined, over);
     }
   } finally {

@@ -31,23 +31,25 @@ import { DeliverySpan } from '../traces/delivery-span';
 import { failCommand } from './fail-commands';
 import { TakenCommands } from './taken-commands';
 
-/** A command that its holder alone pushes for now. */
+/** A claimed command. Only the caller that claimed it pushes it until the claim ends. */
 export interface ClaimedCommand extends CommandRow, PushFacts, Pick<AgentCommandEntity, 'pushes'> {
   isDue: boolean;
 }
 type Claimed = ClaimedCommand;
 
-/** What makes a worker well again reaches one that is offline too: a push is signed, and needs no key of the worker's. */
+/**
+ * Commands that repair a worker are also pushed to an offline agent: a push is signed, so it needs no valid worker key.
+ */
 const mending: readonly CommandKind[] = ['repair', 'restart'];
 const sealedError = 'its secrets cannot be decrypted';
 const pushedAtOnce = 100;
 const pushTimeoutMs = 10_000;
 const firstBackoffMs = 500;
 const maxBackoffMs = 5000;
-/** What stands before a tunnel answers so when nothing is behind it. */
+/** Status codes with which a tunnel's proxy answers if no worker is behind it. */
 const deadEnds = new Set([404, 410, 421, 502, 504, 520, 521, 522, 523, 524, 525, 526, 530]);
 
-/** Brings a command to its agent. */
+/** Delivers commands to agents by pushing them through the agents' tunnels. */
 @Injectable()
 export class CommandDelivery implements BeforeApplicationShutdown {
   private readonly logger = new Logger(CommandDelivery.name);
@@ -65,7 +67,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     this.taken = new TakenCommands(database, pubSub);
   }
 
-  /** Before the database goes. */
+  /** Runs before the database connection closes. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.taken.end();
   }
@@ -82,8 +84,8 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   }
 
   /**
-   * Pushes what is due, each once at a time over all processes: a page is claimed in one statement, as a push may take
-   * seconds, and what is claimed is due no more, so that the next page is others.
+   * Pushes all due commands. One statement claims a page of commands by postponing their next push. No other process
+   * pushes the claimed commands, and the next page contains different ones. A push can take seconds.
    */
   deliverDue(round = new Round('push commands')): Promise<SweepCounts<'taken' | 'postponed' | 'ended'>> {
     return sweep(round, {
@@ -102,9 +104,9 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     });
   }
 
-  /** Takes commands for as long as a push may last, by moving their next one away. */
+  /** Claims commands for the longest duration of a push by postponing their next push. */
   private claim(condition: string, values: unknown[], limit = 1): Promise<Claimed[]> {
-    // A lease that a crash takes back means one more push, which the worker knows by its id.
+    // A crash can lose the claim. Then the command is pushed once more, and the worker recognizes its id.
     return this.database.queryUnflushed<Claimed>(
       'system',
       `UPDATE agent_command c SET next_push_at = ${nextPushAfterClaim}, pushes = c.pushes + 1
@@ -119,7 +121,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     );
   }
 
-  /** For whoever has claimed it; see issueRun. */
+  /** Pushes a command that the caller has claimed; see `issueRun`. */
   async push(command: Claimed): Promise<DeliveryOutcome> {
     const span = new DeliverySpan(command);
     try {
@@ -157,7 +159,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   private async send(command: Claimed, wire: AgentCommand): Promise<DeliveryOutcome> {
     const body = JSON.stringify(wire);
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
-    // A tunnel that swallows pushes shall not keep a worker waiting that also polls.
+    // A tunnel may accept the push and never answer. The worker may be polling too, so the poll is notified.
     const late = setTimeout(() => this.pubSub.publish('command', [command.agentId]), pushAloneMs + 50);
     try {
       const { status } = await this.outbound.fetch({
@@ -187,7 +189,10 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     }
   }
 
-  /** Its worker may poll: at once where it can. A tunnel that leads nowhere is not tried again in this boot. */
+  /**
+   * Postpones the push and notifies a waiting poll of the worker. A tunnel without a worker behind it is not tried
+   * again until the agent's next boot.
+   */
   private async toPoll(command: Claimed, why: string, deadEnd: boolean): Promise<DeliveryOutcome> {
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
     if (deadEnd) {
@@ -206,7 +211,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     return outcome;
   }
 
-  /** A result or an acknowledgement that came meanwhile stays as it is. */
+  /** Schedules the next push unless a result or an acknowledgement has arrived since the claim. */
   private async postpone(
     command: Claimed,
     outcome: DeliveryOutcome,
@@ -233,7 +238,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     return 'secret_missing';
   }
 
-  /** Past its deadline: a run's job decides what becomes of it, anything else has failed. */
+  /** Handles a command past its deadline. The job of a run decides how the run ends; any other command fails. */
   private async giveUp(command: Claimed): Promise<DeliveryOutcome> {
     if (command.kind !== 'run') {
       const error = 'The agent did not accept the command in time.';

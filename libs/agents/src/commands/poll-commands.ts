@@ -15,7 +15,7 @@ import { failCommand } from './fail-commands';
 const lookEveryMs = 2000;
 const atOnce = 20;
 
-/** Gives machines what no push brings them, and lets them wait for the next command. */
+/** Delivers commands to workers that poll, and lets a worker wait for its next command. */
 @Injectable()
 export class CommandPolls implements OnApplicationShutdown {
   private readonly logger = new Logger(CommandPolls.name);
@@ -34,7 +34,10 @@ export class CommandPolls implements OnApplicationShutdown {
     @Inject(RecoveryHold) private readonly hold: RecoveryHold,
   ) {}
 
-  /** What the agent has not taken yet, oldest first; waits for it until the time is over or `ended` says so. */
+  /**
+   * Returns the agent's unacknowledged commands, oldest first. If there are none, waits for one until the time is over
+   * or `ended` aborts.
+   */
   async take(organizationId: string, agentId: string, waitMs: number, ended: AbortSignal): Promise<AgentCommand[]> {
     if (waitMs > 0) this.requireRoom(organizationId);
     await this.requireAgent(organizationId, agentId);
@@ -43,7 +46,7 @@ export class CommandPolls implements OnApplicationShutdown {
     this.countOf.set(organizationId, (this.countOf.get(organizationId) ?? 0) + 1);
     try {
       for (;;) {
-        // Begun before looking, so that what comes while we look is heard.
+        // Subscribe before reading, so that a command that arrives during the read is noticed.
         const listening = this.listenFor(agentId);
         try {
           const commands = this.hold.isHeld ? [] : await this.look(organizationId, agentId, waitMs > 0);
@@ -66,7 +69,7 @@ export class CommandPolls implements OnApplicationShutdown {
     this.stopListening?.();
   }
 
-  /** One organization's machines leave room for the others'. */
+  /** Limits the waiting polls of one organization, so that other organizations can wait too. */
   private requireRoom(organizationId: string): void {
     const most = this.agents.commandPollsMaxPerOrganization;
     if ((this.countOf.get(organizationId) ?? 0) < most) return;
@@ -116,7 +119,10 @@ export class CommandPolls implements OnApplicationShutdown {
     return commands;
   }
 
-  /** All at once; and should one of them not open, each by itself, so that it does not keep back the others. */
+  /**
+   * Composes all commands together. If that fails, composes each one separately, so that one broken command does not
+   * block the others.
+   */
   private async compose(rows: CommandRow[]): Promise<Composed[]> {
     const { database, keyRing, storage } = this;
     const parts = { database, keyRing, storage, serviceUrl: publicAddress(this.config) };

@@ -14,7 +14,7 @@ export interface CommandOf {
 const maxOutputBytes = 4 * 1024 * 1024;
 export const finished: CommandReceipt = { accepted: false, reason: 'already finished' };
 
-/** The agent has it, and will not be given it again. */
+/** Records that the worker has received the command, so that it is not delivered again. */
 export async function acknowledgeCommand(database: Database, of: CommandOf): Promise<CommandReceipt> {
   const { organizationId, agentId, commandId } = of;
   const [row] = await database.query<{ taken: boolean }>(
@@ -32,29 +32,29 @@ export async function acknowledgeCommand(database: Database, of: CommandOf): Pro
   return row.taken ? { accepted: true } : finished;
 }
 
-/** What code has printed until now; whoever waits for it is told. Its result takes the place of that. */
+/** Stores the output that the code has printed so far and notifies waiting requests. The result replaces it later. */
 export async function receiveOutput(database: Database, of: CommandOf, output: string): Promise<CommandReceipt> {
   const { organizationId, agentId, commandId } = of;
   return database.transaction({ organizationId }, async (tx) => {
-    const [row] = await tx.query<{ kept: boolean }>(
-      `WITH kept AS (
+    const [row] = await tx.query<{ stored: boolean }>(
+      `WITH stored AS (
          UPDATE agent_command SET output = $4
          WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND status = 'pending'
            AND kind IN ('snippet', 'function', 'builder')
          RETURNING id)
-       SELECT EXISTS (SELECT FROM kept) AS kept
+       SELECT EXISTS (SELECT FROM stored) AS stored
        FROM agent_command WHERE id = $1 AND agent_id = $2 AND organization_id = $3`,
       [commandId, agentId, organizationId, output],
       'receive_output',
     );
     if (!row) throw noSuchCommand();
-    if (!row.kept) return finished;
+    if (!row.stored) return finished;
     tx.notify('command', agentId);
     return { accepted: true };
   });
 }
 
-/** The first result counts. */
+/** Stores the result of a command. Only the first result counts. */
 export async function receiveResult(
   database: Database,
   of: CommandOf,

@@ -1,6 +1,6 @@
 import type { AgentCommandEntity, Transaction } from '@muster/database';
 
-/** The agent can be reached: what waits for it may go on now. */
+/** The agent is reachable again: makes its waiting commands due now and enqueues a dispatch. */
 export async function resumeWork(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {
   const commands = await tx.query<Pick<AgentCommandEntity, 'id'>>(
     `UPDATE agent_command SET next_push_at = muster_now()

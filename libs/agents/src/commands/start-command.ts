@@ -13,11 +13,11 @@ export interface CommandRequest {
   agentId: string;
   kind: CommandKind;
   payload: Record<string, unknown>;
-  /** What the machine must have for it, where that is more than any command of its kind needs. */
+  /** The programs that the machine must have, if the command needs more than its kind does. */
   needs?: readonly MachinePart[];
   env?: Record<string, string>;
   asked?: Asked;
-  /** How long it may take, from the moment that the agent is on. */
+  /** The command's time limit, from the time at which the agent is online. */
   timeoutMs: number;
   wakeTimeoutMs: number;
   now: Date;
@@ -25,12 +25,12 @@ export interface CommandRequest {
 
 export type CommandReadiness = { action: 'issue' | 'wake' } | { action: 'blocked' | 'refuse'; reason: string };
 
-/** They end what runs, look into it, or make the machine well again: a draining agent takes them too. */
+/** Commands that a draining agent accepts too: they end or inspect running work, or repair the worker. */
 const nothingNew: readonly CommandKind[] = ['stop_job', 'attach_recording', 'stop_recording', 'repair', 'restart'];
-/** A repair that nobody takes now waits for the worker's next word. */
+/** A repair for an offline agent waits this long for the worker's next report. */
 const repairWaitsMs = 24 * 3_600_000;
 
-/** Whether a command may go to the agent as it is: at once, after a wake, or not at all. */
+/** Decides whether a command can be issued to the agent now, after a wake, or not at all. */
 export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind): CommandReadiness {
   const { status } = agent;
   const passesDrain = nothingNew.includes(kind);
@@ -45,7 +45,7 @@ export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind)
     case 'never':
       return { action: 'refuse', reason: 'The agent is terminated.' };
     case 'after_wake':
-      // Its worker may be there and only its key be dead: it is told as soon as it can be.
+      // The worker may be running with an invalid key: it gets the repair as soon as it can be reached.
       if (status === 'offline' && kind === 'repair') return { action: 'issue' };
       if (work.by === 'owner') {
         return { action: 'refuse', reason: `The agent is ${status}, and only its owner can start it.` };
@@ -55,7 +55,7 @@ export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind)
   }
 }
 
-/** The agent sleeps and may not be woken. Remembered on its timeline by `explainingBlocked`. */
+/** The agent is off and auto-wake is off. `explainingBlocked` records it on the timeline. */
 class WakeBlocked extends AppError {
   constructor(
     readonly of: { organizationId: string; agentId: string },
@@ -66,7 +66,10 @@ class WakeBlocked extends AppError {
   }
 }
 
-/** Throws unless the agent has what such a command needs and can be given it, at once or after a wake. Holds its lock. */
+/**
+ * Locks the agent. Throws unless its machine has what the command needs and the command can be issued at once or after
+ * a wake.
+ */
 export async function requireWakeable(
   tx: Transaction,
   of: { organizationId: string; agentId: string },
@@ -85,7 +88,7 @@ export async function requireWakeable(
   return { status, action: decision.action };
 }
 
-/** Writes a command down for an agent, and wakes the agent for it where that is allowed. */
+/** Issues a command to an agent, and wakes the agent for it if auto-wake is on. */
 export async function startCommand(tx: Transaction, request: CommandRequest): Promise<string> {
   const { organizationId, agentId, kind, payload, env, asked, timeoutMs, wakeTimeoutMs, now } = request;
   const { needs = needsOf(kind, payload) } = request;
@@ -100,7 +103,10 @@ export async function startCommand(tx: Transaction, request: CommandRequest): Pr
   return issueCommand(tx, { ...of, kind, payload, env, asked, deadline });
 }
 
-/** Keeps on the timeline that a wake was blocked, although the request's own transaction leaves nothing behind. */
+/**
+ * Records a blocked wake on the timeline in a separate transaction, because the request's own transaction is rolled
+ * back.
+ */
 export async function explainingBlocked<T>(database: Database, work: Promise<T>): Promise<T> {
   try {
     return await work;

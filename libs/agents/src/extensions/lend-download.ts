@@ -12,7 +12,10 @@ interface LendParts {
   findInPacks: FindInPacks;
 }
 
-/** Where a worker reads the file that a command of it is about: signed at that moment, however late it is taken. */
+/**
+ * Returns a presigned URL for the file of a deploy_extension command. The URL is signed at the time of the request, so
+ * it is valid even if the command was waiting for long.
+ */
 export async function lendDownload(
   { database, storage, findInPacks }: LendParts,
   { organizationId, agentId, commandId }: { organizationId: string; agentId: string; commandId: string },

@@ -8,22 +8,22 @@ interface Habit
   extends
     Pick<AgentEntity, 'bootMs'>,
     Pick<OrganizationSettingsEntity, 'idleStopMinutes' | 'idleStopPolicy' | 'prewake'> {
-  /** Idle stop may end it at all. */
+  /** Whether idle stop may stop the machine at all. */
   stoppable: boolean;
   computeMicrosPerHour: MicroUsd;
 }
 
 interface Past extends Pick<AgentIdleEntity, 'scheduled' | 'onMs' | 'slept' | 'policy'> {
-  /** To the microsecond, which a Date does not have. */
+  /** Text, to the microsecond; a Date has only milliseconds. */
   at: string;
   lengthMs: number;
 }
 
 const mostSettled = 500;
-/** So much later than it is due an idle stop may come. */
+/** Milliseconds by which an idle stop may be late. */
 const graceMs = 5 * 60_000;
 
-/** Says of an agent's idle times that are over, and of which nothing was said yet, what adaptive is worth in them. */
+/** Records what the adaptive policy saved, or would have saved, in each ended idle time without a recorded saving. */
 export async function settleSavings(tx: Transaction, agentId: string): Promise<void> {
   const [habit] = await tx.query<Habit>(
     `SELECT a.boot_ms, s.idle_stop_minutes, s.idle_stop_policy, s.prewake,
@@ -56,8 +56,8 @@ function settle(
   const { idleStopPolicy: policy, idleStopMinutes, prewake, bootMs, stoppable, computeMicrosPerHour } = habit;
   const { lengthMs, scheduled, onMs, slept } = idle;
   const facts = { policy, gaps, limitMs: idleStopMinutes * 60_000, bootMs: bootMs ?? defaultBootMs, prewake };
-  // On for longer than any policy leaves it, something else kept it on: somebody at work, a stop that failed. The other
-  // policy would have had to wait for that as well.
+  // If the machine was on for longer than any policy allows, something else kept it on: a person who used it, or a
+  // failed stop. The other policy would have waited for that too.
   const mostMs = facts.limitMs + (scheduled && prewake ? prewakeLeadMs(bootMs) : 0) + graceMs;
   const isKnown = stoppable && onMs !== null && onMs <= mostMs;
   const saved = isKnown ? savedMsOf({ lengthMs, scheduled, onMs, slept }, facts) : null;

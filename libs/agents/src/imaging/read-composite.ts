@@ -6,7 +6,7 @@ import { imagingKey } from './imaging-keys';
 
 const lentSeconds = 3600;
 
-/** How the command stands, and once it has succeeded where its picture is. */
+/** Returns the command's status, and after success the URL of its image. */
 export async function readCompositeStatus(
   database: Database,
   storage: ObjectStorage,
@@ -14,7 +14,7 @@ export async function readCompositeStatus(
 ): Promise<ImagingCompositeStatus> {
   const status = await readCommandStatus(database, of, ['imaging_composite']);
   if (status.status !== 'success') return status;
-  // Where it lies is known here. What the worker says of it is for who reads the output, and signs nothing.
+  // The key is computed here. A key in the worker's output is never signed.
   const lend = { contentType: 'image/png', expiresInSeconds: lentSeconds };
   const { organizationId, commandId: id } = of;
   const command = { id, organizationId, kind: 'imaging_composite', patimageid: null } as const;

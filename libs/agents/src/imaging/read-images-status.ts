@@ -7,10 +7,10 @@ import { noSuchAgentOrCommand } from '../commands/read-command';
 import { imagingKey, type ImagingCommand } from './imaging-keys';
 
 const lifetimeSeconds = 3600;
-/** So many are signed before anybody else has a turn. */
+/** Number of images that are signed before other work gets a turn. */
 const atOnce = 16;
 
-/** What a worker says of one image; the rest is ours to know: its name from the request, its keys from imaging-keys. */
+/** A worker's report about one image. The name comes from the request and the keys from `imagingKey`. */
 interface Said {
   ordinal?: unknown;
   width?: unknown;
@@ -26,8 +26,8 @@ type Row = Pick<AgentCommandEntity, 'id' | 'organizationId' | 'status' | 'output
 };
 
 /**
- * How a conversion stands, each picture with where it can be read from now on. A worker's result names ordinals and
- * numbers alone, so that 4,000 of them fit into a command's output.
+ * Returns the status of a conversion, with URLs for each image. A worker's result contains only ordinals and numbers,
+ * so that 4,000 images fit into a command's output.
  */
 export async function readImagesStatus(
   database: Database,

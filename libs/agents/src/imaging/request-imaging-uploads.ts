@@ -9,13 +9,14 @@ const maxUploadBytes = 100 * 1024 * 1024;
 const lifetimeSeconds = 900;
 
 interface Found extends Pick<AgentCommandEntity, 'status'>, ImagingCommand {
-  /** Those asked for that the command names. */
+  /** The requested ordinals that the command names. */
   ordinals: number[];
 }
 
 /**
- * Lets a machine send pictures of a command that is not over straight to the storage: written down before they may come.
- * A picture that is asked for again has the same place, so that an upload that broke off is made good.
+ * Returns upload URLs for images of a pending command, so that the worker uploads directly to the storage. The artifact
+ * rows are inserted before the upload. A repeated request gets the same key, so that an interrupted upload can be
+ * repeated.
  */
 export async function requestImagingUploads(
   database: Database,

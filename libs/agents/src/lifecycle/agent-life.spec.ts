@@ -28,7 +28,7 @@ const edges = new Set(
 );
 
 describe('an agent’s life', () => {
-  it('ends when it is terminated, and can get there from everywhere', () => {
+  it('lets every status be terminated, and no move leave terminated', () => {
     for (const status of agentStatuses) {
       const leaves = [...edges].some((edge) => edge.startsWith(`${status} →`));
       expect([status, leaves]).toEqual([status, status !== 'terminated']);
@@ -36,7 +36,7 @@ describe('an agent’s life', () => {
     }
   });
 
-  it('has no move that no code makes, and no code changes a status in another way', () => {
+  it('uses every move of the table, and changes a status nowhere else', () => {
     const root = resolve(__dirname, '../../../..');
     const files = execFileSync('git', ['ls-files', 'libs/*/src/*.ts', 'apps/*/src/*.ts'], { cwd: root })
       .toString()
@@ -53,7 +53,7 @@ describe('an agent’s life', () => {
     expect(writers.map(([file]) => file)).toEqual(['libs/agents/src/lifecycle/move-agent.ts']);
   });
 
-  it('refuses an end, and an event, that the table does not have', () => {
+  it('refuses a target status or an event that the table does not have', () => {
     expect(() => originsOf({ move: 'drain', to: 'online' } as never)).toThrow(
       'the move drain cannot lead to the status online',
     );
@@ -68,7 +68,7 @@ describe('an agent’s life', () => {
     const lab = useMachines();
 
     beforeAll(async () => {
-      // Whoever changes a status, by whatever statement, is written down.
+      // Records each change of a status, by any statement.
       const admin = new Client({ connectionString: lab.harness.databaseUrl });
       await admin.connect();
       await admin.query(`
@@ -88,9 +88,9 @@ describe('an agent’s life', () => {
         ({ edge }) => edge,
       );
 
-    it('makes each move from its beginnings alone', async () => {
+    it('makes each move only from the statuses that the table allows', async () => {
       for (const status of agentStatuses) {
-        // Another one for each move: the sweep must not come between.
+        // A new agent for each move, so that the sweep does not interfere.
         for (const one of everyMove) {
           const of = await lab.agentAt(status, { provider: 'external', statusSince: new Date(Date.now() + 60_000) });
           const moved = await lab.db.transaction('system', (tx) =>
@@ -164,8 +164,8 @@ describe('an agent’s life', () => {
       switchedOff: () => Promise.resolve((lab.plane.state = 'stopped')),
     };
 
-    // MUSTER_SEED repeats a walk.
-    it('makes no other move, whatever comes over it, two things at a time', async () => {
+    // MUSTER_SEED repeats the same random operations.
+    it('makes no move outside the table during random pairs of concurrent operations', async () => {
       const walked = new Set<string>();
       const step = fc.constantFrom(...Object.keys(actions));
       await fc.assert(

@@ -20,7 +20,7 @@ import { stopMachine } from './stop-machine';
 import type { MachineParts } from './wake-machine';
 import { cancelWake } from '../lifecycle/wakes';
 
-/** One step of what an agent's status asks of its machine: stopping, rebooting, terminated. */
+/** Executes one step of the order that follows from an agent's status: stopping, rebooting or terminated. */
 export async function carryOutOrder(parts: MachineParts, agentId: string, limits: ControlLimits): Promise<void> {
   const order = await parts.database.transaction('system', (tx) => claim(tx, agentId));
   if (!order) return;
@@ -36,13 +36,16 @@ export async function carryOutOrder(parts: MachineParts, agentId: string, limits
   }
 }
 
-/** What the order's own row has of it. */
+/** The fields of an order that its own row has. */
 type Asked = 'issuedAgoMs' | 'attempt' | 'error' | 'refusals';
 
 const ordered = ['stopping', 'rebooting', 'terminated'];
 const logger = new Logger('machines');
 
-/** Takes the agent's order for as long as a try may last; null where there is none, or somebody is at it. */
+/**
+ * Claims the agent's order for the duration of one attempt. Returns null if there is no order or another process
+ * executes it.
+ */
 async function claim(tx: Transaction, agentId: string): Promise<Order | null> {
   const [agent] = await tx.query<Omit<Order, Asked>>(
     `SELECT ${machineColumns}, extract(epoch FROM muster_now() - a.status_since)::float8 * 1000 AS for_ms,
@@ -86,7 +89,7 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
     const machine = machineOf(order, keyRing, clock);
     await held(parts, order, () => machines.get(order.provider).terminate(machine));
   } catch (error) {
-    // What nobody here can end is not ours to wait for.
+    // A permanent error: the service cannot terminate this machine, so it does not try again.
     if (!isPermanent(error)) {
       return later(parts, order, { delayMs: backoffMs(order.attempt, 3_600_000), error: reasonOf(error) });
     }
@@ -120,7 +123,7 @@ function leftAlone(reason: string): string {
   return `its machine was not terminated: ${reason}`;
 }
 
-/** A machine that was there before its agent is as its control plane says. */
+/** Sets a new agent's status from the provider's description, because its machine may already be running. */
 async function beginAsDescribed(parts: MachineParts, order: Order): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { agentId, organizationId } = order;
@@ -128,7 +131,7 @@ async function beginAsDescribed(parts: MachineParts, order: Order): Promise<void
   if (!found) return;
   await database.transaction('system', async (tx) => {
     if (found.state === 'running' || found.state === 'starting') {
-      const reason = `its provider says that it is ${found.state}; it has not reported yet`;
+      const reason = `its provider reports that it is ${found.state}; it has not reported yet`;
       await moveAgent(tx, { organizationId, agentId, move: 'found_on', to: 'offline', source: 'provider', reason });
     }
     await tx.execute('UPDATE agent SET vm_state = $2, vm_ip = $3 WHERE id = $1', [agentId, found.state, found.ip]);

@@ -6,11 +6,11 @@ import { type MoveOf, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import type { MachineParts } from './wake-machine';
 
-/** A machine that spoke so recently is taken to be there still. */
+/** A machine that reported within this many seconds is assumed to be running. */
 const heardLatelySeconds = 90;
 const logger = new Logger('machines');
 
-/** Out of stopping or rebooting. An open wake that waited for this goes on. */
+/** Ends a stop or a reboot. An open wake that waited for it continues. */
 export async function leaveOrder(
   parts: MachineParts,
   order: Order,
@@ -54,7 +54,10 @@ function endOf(status: AgentStatus, to: LeftAs | 'stopped', idle: boolean): Move
 
 type LeftAs = 'offline' | 'online' | 'draining';
 
-/** A machine that could not be stopped is what it was, where it goes on reporting; of another nobody knows. */
+/**
+ * Decides the agent's status after a stop or a reboot that failed: a machine that was on and still reports keeps its
+ * status; any other agent is offline.
+ */
 export function decideLeft(
   { status, previousStatus, drain }: Pick<Order, 'status' | 'previousStatus' | 'drain'>,
   heardLately: boolean,

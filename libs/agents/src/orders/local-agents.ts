@@ -7,7 +7,7 @@ import { agentKeyOf } from '../agent-keys';
 import { moveAgent } from '../lifecycle/move-agent';
 import { close, settleAgent } from './wake-machine';
 
-/** What the supervision of local workers has to know of agents, and tell of them. */
+/** Gives the supervisor of local workers access to the agents. */
 @Injectable()
 export class LocalAgentRows implements LocalAgents {
   private readonly logger = new Logger(LocalAgentRows.name);

@@ -15,7 +15,7 @@ const forgottenMs = 5 * 60_000;
 
 interface Candidate {
   id: string;
-  /** To the microsecond, which a Date does not have. */
+  /** Text, to the microsecond; a Date has only milliseconds. */
   at: string;
   status?: AgentStatus;
 }
@@ -25,15 +25,15 @@ const first: Candidate = { id: nilId, at: '-infinity' };
 interface Failure {
   error: unknown;
   at: number;
-  told: boolean;
+  reported: boolean;
 }
 
-/** Talks to the provider of an agent's machine, outside of every transaction. */
+/** Calls the providers of agents' machines, outside of every transaction. */
 @Injectable()
 export class MachineControl {
   private readonly parts: MachineParts;
   private readonly working = new Map<string, Promise<void>>();
-  /** Rows whose last try failed here in a way that nobody expected. */
+  /** Rows whose last attempt in this process failed with an unexpected error. */
   private readonly unsettled = new Map<string, Failure>();
 
   constructor(
@@ -46,26 +46,27 @@ export class MachineControl {
     this.parts = { database, machines, keyRing, clock };
   }
 
-  /** One try of an open wake. */
+  /** Makes one attempt of an open wake. */
   async wake(wakeId: string): Promise<void> {
     await wakeMachine(this.parts, wakeId);
   }
 
-  /** One attempt to make a worker well that says that it is not, if it is time for one. */
+  /** Makes one attempt to repair an unhealthy worker, if one is due. */
   async recover(agentId: string): Promise<void> {
     await recoverAgent(this.parts, agentId);
   }
 
-  /** Does what the agent's status asks of its machine: stopping, rebooting, terminated. */
+  /** Executes the order that follows from the agent's status: stopping, rebooting or terminated. */
   control(agentId: string): Promise<void> {
     const { wakeTimeoutMs: rebootTimeoutMs, stopTimeoutMs } = this.config;
     return carryOutOrder(this.parts, agentId, { rebootTimeoutMs, stopTimeoutMs });
   }
 
   /**
-   * Begins what is due: wakes and orders whose next try has come, and agents between two states of which nobody takes
-   * care. It does not wait for providers: one that hangs holds up its own machines alone. So what fails is told by the
-   * round after that, and a round begins no more than a page of each kind, behind that of the round before.
+   * Starts all due work: wakes and orders whose next attempt is due, and agents between two statuses without a wake or
+   * an order. It does not wait for providers, so a provider that hangs delays only its own machines. Therefore the next
+   * round reports the failures, and each round starts at most one page of each kind, after the page of the previous
+   * round.
    */
   async sweep(round = new Round('sweep machines')): Promise<Record<'wakes' | 'orders' | 'lost', number>> {
     this.tellFailures(round);
@@ -86,7 +87,7 @@ export class MachineControl {
     return { wakes, orders, lost };
   }
 
-  /** Until what was begun is done. */
+  /** Waits until all started work has ended. */
   async settled(): Promise<void> {
     await Promise.all(this.working.values());
     this.tellFailures(new Round('sweep machines'));
@@ -109,8 +110,8 @@ export class MachineControl {
       const row = rowOf(one);
       const done = work(one)
         .then(() => void this.unsettled.delete(row))
-        // One bad row never stops the rest; it comes again.
-        .catch((error: unknown) => void this.unsettled.set(row, { error, at: performance.now(), told: false }))
+        // A failing row does not stop the others; it is tried again.
+        .catch((error: unknown) => void this.unsettled.set(row, { error, at: performance.now(), reported: false }))
         .finally(() => this.working.delete(one.id));
       this.working.set(one.id, done);
     }
@@ -119,11 +120,11 @@ export class MachineControl {
 
   private tellFailures(round: Round): void {
     for (const [row, failure] of this.unsettled) {
-      if (!failure.told) round.fail(row, failure.error);
-      // What is not tried again here for so long, another process has settled.
+      if (!failure.reported) round.fail(row, failure.error);
+      // A row that this process has not tried again in this time was processed by another process.
       else if (performance.now() - failure.at > forgottenMs) this.unsettled.delete(row);
       else round.untried.add(row);
-      failure.told = true;
+      failure.reported = true;
     }
   }
 
@@ -163,18 +164,18 @@ export class MachineControl {
     );
   }
 
-  /** Nobody wakes it any more, so it is not starting. */
+  /** Moves a starting agent without an open wake to offline. */
   private async abandonStart(agentId: string): Promise<void> {
     await this.database.transaction('system', async (tx) => {
       const [agent] = await tx.query<Pick<AgentEntity, 'organizationId'>>(
         'SELECT organization_id FROM agent WHERE id = $1 FOR UPDATE',
         [agentId],
       );
-      // Under the lock nobody begins another one.
+      // While the agent is locked, no other process can open a wake.
       const wakes = await tx.query(`SELECT FROM agent_wake WHERE agent_id = $1 AND state = 'open'`, [agentId]);
       if (!agent || wakes.length > 0) return;
       const { organizationId } = agent;
-      const reason = 'nothing was waking it any more';
+      const reason = 'it had no open wake any more';
       await moveAgent(tx, {
         organizationId,
         agentId,

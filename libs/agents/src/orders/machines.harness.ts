@@ -18,7 +18,7 @@ export interface AgentOf {
   agentId: string;
 }
 
-/** Agents whose machines a control plane of the test's own has, and the dispatcher's sweeps over them. */
+/** Provides agents with machines at a control plane of the test, and runs the dispatcher's sweeps over them. */
 export function useMachines() {
   let harness: Harness;
   let db: Database;
@@ -37,7 +37,7 @@ export function useMachines() {
     });
     db = harness.db;
     machines = harness.app.nest.get(MachineControl);
-    // As the dispatcher does it, only faster, and from two replicas.
+    // Like the dispatcher, but more often, and from two replicas.
     const sweep = async () => {
       while (!over) {
         await Promise.all([machines.sweep(), machines.sweep()]);

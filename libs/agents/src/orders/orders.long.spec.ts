@@ -9,7 +9,7 @@ describe('orders to machines', () => {
   const { agentAt, wake, handshake, heartbeat, messages, eventNames, statusOf, wakesOf, becomes, count } = lab;
 
   describe('a stop', () => {
-    it('is over when the machine has stopped, and told once', async () => {
+    it('stops the machine with one order', async () => {
       lab.plane.state = 'running';
       const of = await agentAt('stopping');
       await Promise.all([lab.machines.control(of.agentId), lab.machines.control(of.agentId)]);
@@ -19,7 +19,7 @@ describe('orders to machines', () => {
       expect(count('stop')).toBe(1);
     });
 
-    it('is tried again where its control plane refuses it twice', async () => {
+    it('retries a stop that the control plane refuses twice', async () => {
       lab.plane.state = 'running';
       lab.plane.behaviour = 'fails';
       lab.plane.failures = 2;
@@ -33,7 +33,7 @@ describe('orders to machines', () => {
     it.each([
       ['by hand', 'console', []],
       ['by the idle monitor', 'idle_monitor', ['idle_stop_failed']],
-    ])('%s that its control plane refuses three times leaves the agent as it was', async (_, statusSource, events) => {
+    ])('restores the agent’s status after three refusals of a stop %s', async (_, statusSource, events) => {
       lab.plane.state = 'running';
       lab.plane.behaviour = 'fails';
       for (const [previousStatus, drain, left] of [
@@ -52,13 +52,13 @@ describe('orders to machines', () => {
           [of.agentId],
         );
         expect(told!.message).toContain('It could not be stopped: The control plane answered the order to stop');
-        // It is as before for its boot too, and jobs go on.
+        // The same boot stays valid, and jobs are dispatched again.
         expect(await heartbeat(of, 'old boot', previousStatus !== 'offline')).toMatchObject({ status: left });
         expect(await messages(of, 'dispatch-agent')).toBeGreaterThan(0);
       }
     });
 
-    it('that nobody answers is settled within its time', async () => {
+    it('ends a stop within its time limit if the control plane does not answer', async () => {
       lab.plane.state = 'running';
       lab.plane.behaviour = 'hangs';
       const of = await agentAt('stopping', { previousStatus: 'online', statusSince: new Date(Date.now() - 7500) });
@@ -66,19 +66,19 @@ describe('orders to machines', () => {
       await becomes(of, 'online');
     }, 60_000);
 
-    it('is not given a second time by whoever takes over from one that died with it', async () => {
+    it('does not order a stop again if another process takes it over', async () => {
       lab.plane.state = 'running';
       lab.plane.behaviour = 'lies';
       const of = await agentAt('stopping');
       await lab.machines.control(of.agentId);
       lab.plane.state = 'stopping';
-      // As if the process had died between the provider's answer and its note of it.
+      // As if the process had died after the provider's answer, before recording it.
       await lab.db.query(
         'system',
         'UPDATE agent_control SET issued_at = NULL, next_try_at = now() - make_interval(secs => 1) WHERE agent_id = $1',
         [of.agentId],
       );
-      await waitFor('the note', async () => {
+      await waitFor('the record', async () => {
         const sql = 'SELECT FROM agent_control WHERE agent_id = $1 AND issued_at IS NOT NULL';
         return (await lab.db.query('system', sql, [of.agentId])).length > 0;
       });
@@ -87,7 +87,7 @@ describe('orders to machines', () => {
       expect(count('stop')).toBe(1);
     });
 
-    it('is not given a second time by whoever comes late to a machine that has stopped or is about to', async () => {
+    it('does not order a stop again if the machine has stopped or is stopping', async () => {
       lab.plane.behaviour = 'lies';
       for (const state of ['stopped', 'stopping']) {
         lab.plane.state = 'running';
@@ -95,13 +95,14 @@ describe('orders to machines', () => {
         const of = await agentAt('stopping');
         await lab.machines.control(of.agentId);
         lab.plane.state = state;
-        // As if the process had died before it looked, and nobody had been there for longer than a stop is waited for.
+        // As if the process had died before its check, and no process had continued for longer than the repeat
+        // interval.
         await lab.db.query(
           'system',
           `UPDATE agent_control SET issued_at = now() - interval '61 seconds', next_try_at = now() - make_interval(secs => 1) WHERE agent_id = $1`,
           [of.agentId],
         );
-        if (state === 'stopping') await waitFor('a look', () => lab.plane.orders.at(-1) === 'describe');
+        if (state === 'stopping') await waitFor('a check', () => lab.plane.orders.at(-1) === 'describe');
         await waitFor('the next step', async () => {
           const sql = `SELECT FROM agent_control WHERE agent_id = $1 AND issued_at < now() - interval '60 seconds'`;
           return (await lab.db.query('system', sql, [of.agentId])).length === 0;
@@ -112,31 +113,31 @@ describe('orders to machines', () => {
       }
     });
 
-    it('does not believe a control plane that says yes and does nothing', async () => {
+    it('waits for the machine to stop if the control plane accepts the stop and does nothing', async () => {
       lab.plane.state = 'running';
       lab.plane.behaviour = 'lies';
       const of = await agentAt('stopping');
       await lab.machines.control(of.agentId);
-      await waitFor('some looks', () => count('describe') > 2);
+      await waitFor('some checks', () => count('describe') > 2);
       expect([await statusOf(of), count('stop')]).toEqual(['stopping', 1]);
       lab.plane.state = 'stopped';
       await becomes(of, 'stopped');
     });
 
-    it('that nobody was told of is found by the sweep', async () => {
+    it('finds stopping and starting agents without a message in the sweep', async () => {
       const of = await agentAt('stopping', { statusSince: new Date(Date.now() - 60_000) });
       await becomes(of, 'stopped');
       const starting = await agentAt('starting', { statusSince: new Date(Date.now() - 60_000) });
       await becomes(starting, 'offline');
     });
 
-    it('by the idle monitor is told as its success or failure', async () => {
+    it('records the success or failure of an idle stop', async () => {
       lab.plane.state = 'running';
       const of = await agentAt('stopping', { statusSource: 'idle_monitor' });
       await lab.machines.control(of.agentId);
       await becomes(of, 'stopped');
       expect(await eventNames(of)).toEqual(['idle_stop_success']);
-      // One that could not be stopped is as it was: on where it still reports, and else nobody knows.
+      // A machine that could not be stopped is online if it still reports, otherwise offline.
       for (const [lastSeen, left] of [
         [new Date(), 'online'],
         [null, 'offline'],
@@ -150,7 +151,7 @@ describe('orders to machines', () => {
   });
 
   describe('a reboot', () => {
-    it('of a machine that is off starts it', async () => {
+    it('starts a machine that is off', async () => {
       lab.plane.state = 'stopped';
       const of = await agentAt('rebooting', { previousStatus: 'stopped' });
       await lab.machines.control(of.agentId);
@@ -159,7 +160,7 @@ describe('orders to machines', () => {
       expect(await statusOf(of)).toBe('online');
     });
 
-    it('is ordered once, and over with the handshake of the new boot', async () => {
+    it('orders a reboot once, and ends it with the handshake of the new boot', async () => {
       const of = await agentAt('rebooting');
       await Promise.all([lab.machines.control(of.agentId), lab.machines.control(of.agentId)]);
       await waitFor('the order', () => count('reboot') === 1);
@@ -168,14 +169,14 @@ describe('orders to machines', () => {
       expect([await statusOf(of), count('reboot')]).toEqual(['online', 1]);
     });
 
-    it('from which the machine does not come back leaves the agent offline', async () => {
+    it('moves the agent to offline if the machine does not report after a reboot', async () => {
       const of = await agentAt('rebooting');
       await lab.machines.control(of.agentId);
       await becomes(of, 'offline');
       expect(count('reboot')).toBe(1);
     });
 
-    it('that its control plane keeps refusing leaves the agent as its machine is', async () => {
+    it('sets the machine’s actual status if the control plane keeps refusing a reboot', async () => {
       lab.plane.behaviour = 'fails';
       const of = await agentAt('rebooting');
       await lab.machines.control(of.agentId);
@@ -184,7 +185,7 @@ describe('orders to machines', () => {
   });
 
   describe('a terminated agent', () => {
-    it('has no machine, no keys and no open wake any more', async () => {
+    it('removes the machine, the keys and the open wake of a terminated agent', async () => {
       const of = await agentAt();
       await wake(of);
       await lab.db.transaction('system', (tx) =>
@@ -197,8 +198,8 @@ describe('orders to machines', () => {
         [of.organizationId, of.agentId],
       );
       await lab.machines.control(of.agentId);
-      await waitFor('the end of its machine', () => lab.plane.state === 'gone');
-      await waitFor('the end of its keys', async () => {
+      await waitFor('the termination of the machine', () => lab.plane.state === 'gone');
+      await waitFor('the revocation of the keys', async () => {
         return (await lab.db.query('system', 'SELECT FROM api_key WHERE agent_id = $1', [of.agentId])).length === 0;
       });
       expect((await wakesOf(of))[0]!.state).toBe('cancelled');
@@ -207,7 +208,7 @@ describe('orders to machines', () => {
     });
   });
 
-  it('leave an audit row with the loop that gave them, where nobody asked', async () => {
+  it('writes an audit row with the name of the loop for orders without a user', async () => {
     lab.plane.state = 'running';
     const of = await agentAt('stopping', { statusSource: 'idle_monitor' });
     await lab.machines.control(of.agentId);
@@ -225,7 +226,7 @@ describe('orders to machines', () => {
     ]);
   });
 
-  it('a new agent begins as its control plane describes its machine', async () => {
+  it('sets a new agent’s status from its control plane’s description', async () => {
     lab.plane.state = 'running';
     const running = await agentAt('stopped', { lastSeen: null, bootId: null });
     await lab.machines.control(running.agentId);

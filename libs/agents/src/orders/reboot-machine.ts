@@ -15,7 +15,7 @@ import {
 } from './machine-order';
 import type { MachineParts } from './wake-machine';
 
-/** One step of a reboot. */
+/** Executes one step of a reboot. */
 export async function rebootMachine(
   parts: MachineParts,
   order: Order,
@@ -32,13 +32,13 @@ export async function rebootMachine(
   }
   if (issuedAgoMs !== null) return later(parts, order, { delayMs: rebootTimeoutMs - issuedAgoMs });
   try {
-    // One that was stopping already may be so for that.
+    // If the agent was stopping before, the state stopping does not prove that the reboot has started.
     const signs: MachineState[] = order.previousStatus === 'stopping' ? ['starting'] : ['starting', 'stopping'];
     if (!(await isTaken(order, provider, machine, signs))) {
       await held(parts, order, () => provider.reboot(machine));
     }
     await issued(parts, order);
-    // The handshake of the new boot ends it; this is for the case that there is none.
+    // The handshake of the new boot ends the order; this is the case without a handshake.
     await later(parts, order, { delayMs: rebootTimeoutMs });
   } catch (error) {
     const reason = reasonOf(error);

@@ -16,13 +16,16 @@ import {
 } from './machine-order';
 import type { MachineParts } from './wake-machine';
 
-/** A stop that was taken and shows no effect is ordered again. */
+/** Milliseconds after which an accepted stop without an effect is ordered again. */
 const repeatMs = 60_000;
 const lookMs = 500;
-/** A provider that says no so often, at 0, 1 and 3 s, means it; jobs are not to wait for it any longer. */
+/**
+ * Number of refusals, after 0, 1 and 3 s, after which the stop fails. Jobs must not wait longer for a machine that the
+ * provider does not stop.
+ */
 const refusalsUntilFailed = 3;
 
-/** One step of a stop. */
+/** Executes one step of a stop. */
 export async function stopMachine(
   parts: MachineParts,
   order: Order,
@@ -47,7 +50,7 @@ export async function stopMachine(
     if (found?.state === 'stopped' || found?.state === 'gone') {
       return await leaveOrder(parts, order, { reason: 'the machine has stopped', state: found.state });
     }
-    if (leftMs === 0) return await giveUp(`it still is ${found?.state ?? 'unknown'}.`);
+    if (leftMs === 0) return await giveUp(`its state is still ${found?.state ?? 'unknown'}.`);
     await later(parts, order, { delayMs: Math.min(lookMs, leftMs) });
   } catch (error) {
     const reason = reasonOf(error);

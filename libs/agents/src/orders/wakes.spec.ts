@@ -13,7 +13,7 @@ describe('machines', () => {
     lab;
 
   describe('a wake', () => {
-    it('is one for all who ask at once, and starts the machine once', async () => {
+    it('joins concurrent requests into one wake and starts the machine once', async () => {
       const of = await agentAt();
       const asked = await Promise.all(Array.from({ length: 20 }, () => wake(of)));
       expect(new Set(asked.map(({ wakeId }) => wakeId)).size).toBe(1);
@@ -30,7 +30,7 @@ describe('machines', () => {
       expect(await wakesOf(of)).toEqual([{ state: 'ready', attempt: 1, error: null }]);
     });
 
-    it('signs what it asks of the control plane with the organization’s secret', async () => {
+    it('signs its requests to the control plane with the organization’s secret', async () => {
       const of = await agentAt();
       await lab.machines.wake((await wake(of)).wakeId);
       await waitFor('a call', () => lab.plane.signatures.length > 0);
@@ -38,7 +38,7 @@ describe('machines', () => {
       expect(lab.plane.signatures.map((header) => verify(secrets, header, '', new Date()))).toContain('valid');
     });
 
-    it('is ready with a handshake of another boot, and not with the words of the one that was stopped', async () => {
+    it('makes a wake ready with the handshake of a new boot, and rejects reports of the stopped boot', async () => {
       lab.plane.state = 'running';
       const of = await agentAt('stopping');
       await lab.machines.control(of.agentId);
@@ -61,17 +61,17 @@ describe('machines', () => {
     it.each([
       ['a heartbeat', (of: AgentOf) => heartbeat(of, 'old boot')],
       ['a handshake', (of: AgentOf) => handshake(of, 'old boot')],
-    ])('is ready at once with %s of a boot that had only been silent', async (_, report) => {
+    ])('makes a wake ready at once with %s of a boot that was only silent', async (_, report) => {
       lab.plane.state = 'running';
       const of = await agentAt('offline');
       await wake(of);
-      await waitFor('the look at it', async () => (await wakesOf(of))[0]!.attempt > 0);
+      await waitFor('an attempt', async () => (await wakesOf(of))[0]!.attempt > 0);
       await report(of);
       expect([await statusOf(of), (await wakesOf(of))[0]!.state]).toEqual(['online', 'ready']);
       expect(await eventNames(of)).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    it('leaves an agent starting whose worker reports and is not well', async () => {
+    it('leaves an agent starting if its worker reports that it is unhealthy', async () => {
       lab.plane.state = 'running';
       const of = await agentAt('offline');
       await wake(of);
@@ -79,11 +79,11 @@ describe('machines', () => {
       expect((await wakesOf(of))[0]!.state).toBe('open');
     });
 
-    it('does not give work to the silent boot that it has rebooted', async () => {
+    it('rejects the handshake of a silent boot that was rebooted', async () => {
       lab.plane.state = 'running';
       const of = await agentAt('offline', { lastSeen: new Date(Date.now() - 3_600_000) });
       await wake(of, { timeoutMs: 200 });
-      await waitFor('the end of the first', async () => (await wakesOf(of))[0]!.state === 'timeout');
+      await waitFor('the timeout of the first wake', async () => (await wakesOf(of))[0]!.state === 'timeout');
       await wake(of);
       await waitFor('the reboot', () => count('reboot') === 1);
       await expect(handshake(of, 'old boot')).rejects.toMatchObject({ options: { extra: { boot: 'ended' } } });
@@ -91,7 +91,7 @@ describe('machines', () => {
       expect(await statusOf(of)).toBe('online');
     });
 
-    it('is ready too when the machine turns out to be there without a new boot', async () => {
+    it('makes a wake ready if the machine comes back without a new boot', async () => {
       const of = await agentAt('offline');
       await wake(of);
       await lab.db.transaction('system', (tx) =>
@@ -109,7 +109,7 @@ describe('machines', () => {
       expect(await eventNames(of)).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    it('times out where the machine never reports, and the agent is as its provider describes it', async () => {
+    it('times out if the machine never reports, and sets the status that the provider describes', async () => {
       lab.plane.behaviour = 'lies';
       const of = await agentAt();
       await wake(of, { timeoutMs: 300 });
@@ -128,7 +128,7 @@ describe('machines', () => {
       expect(await eventNames(other)).toEqual(['wake_requested', 'wake_timeout']);
     });
 
-    it('times out once, in time, where the control plane hangs', async () => {
+    it('times out once, in time, if the control plane hangs', async () => {
       lab.plane.behaviour = 'hangs';
       const of = await agentAt();
       await wake(of, { timeoutMs: 300 });
@@ -136,7 +136,7 @@ describe('machines', () => {
       expect(await eventNames(of)).toEqual(['wake_requested', 'wake_timeout']);
     });
 
-    it('is tried again where the provider fails, and fails with its reason when the time is up', async () => {
+    it('retries a failing provider, and fails with the provider’s error at the deadline', async () => {
       lab.plane.behaviour = 'fails';
       const of = await agentAt();
       await wake(of, { timeoutMs: 2500 });
@@ -147,7 +147,7 @@ describe('machines', () => {
       expect(only!.attempt).toBeGreaterThan(1);
     });
 
-    it('works out where the provider comes to its senses', async () => {
+    it('succeeds if the provider recovers', async () => {
       lab.plane.behaviour = 'fails';
       const of = await agentAt();
       await wake(of);
@@ -162,7 +162,7 @@ describe('machines', () => {
       ['external', {}, /cannot be started/],
       ['http', { baseUrl: 'http://169.254.169.254', ref: 'a' }, /not a public address/],
       ['ec2', { instanceId: 'i-12345678' }, /has no region/],
-    ])('fails at once where trying again would change nothing: %s', async (provider, providerConfig, words) => {
+    ])('fails at once with a permanent error: %s', async (provider, providerConfig, words) => {
       const of = await agentAt('offline', { provider, providerConfig, providerRef: null });
       await wake(of);
       await becomes(of, 'offline');
@@ -170,13 +170,14 @@ describe('machines', () => {
       expect(await wakesOf(of)).toEqual([{ state: 'failed', attempt: 1, error: expect.stringMatching(words) }]);
     });
 
-    it('is not started a second time by whoever takes over from one that died with it', async () => {
+    it('does not start the machine again if another process takes over a wake', async () => {
       const of = await agentAt();
       await lab.db.transaction('system', (tx) =>
         requestWake(tx, { ...of, source: 'api', reason: 'test', timeoutMs: 20_000 }),
       );
       await waitFor('the start', () => count('start') === 1);
-      // As if the process had died between the provider's answer and its note of it, which may be written only now.
+      // As if the process had died after the provider's answer, before recording it. The record may be written only
+      // now.
       await waitFor('another look', async () => {
         await lab.db.query(
           'system',
@@ -189,7 +190,7 @@ describe('machines', () => {
       expect(count('start')).toBe(1);
     });
 
-    it('reboots a machine that is on and did not report to the wake before', async () => {
+    it('reboots a machine that is on but did not report after the previous wake', async () => {
       const of = await agentAt();
       await wake(of, { timeoutMs: 300 });
       await becomes(of, 'offline');
@@ -201,7 +202,7 @@ describe('machines', () => {
       expect((await wakesOf(of)).map(({ state }) => state)).toEqual(['timeout', 'ready']);
     });
 
-    it('that was given up worked after all where its boot comes up late, and is measured', async () => {
+    it('marks a timed-out wake as ready if the machine boots late, and measures the boot', async () => {
       const of = await agentAt();
       await wake(of, { timeoutMs: 300 });
       await becomes(of, 'offline');
@@ -219,7 +220,7 @@ describe('machines', () => {
       expect(await eventNames(of)).toEqual(['wake_requested', 'wake_timeout']);
     });
 
-    it('stays one that was given up where the boot comes much later, or is the one that had been silent', async () => {
+    it('leaves a wake timed out if the boot comes much later or is the boot that was silent', async () => {
       const of = await agentAt();
       await wake(of, { timeoutMs: 300 });
       await becomes(of, 'offline');
@@ -241,7 +242,7 @@ describe('machines', () => {
       }
     });
 
-    it('leaves a machine as it is that a job may be running on', async () => {
+    it('does not reboot a machine on which a job may be running', async () => {
       const of = await agentAt();
       await wake(of, { timeoutMs: 300 });
       await becomes(of, 'offline');
@@ -251,7 +252,7 @@ describe('machines', () => {
       expect(count('reboot')).toBe(0);
     });
 
-    it('of a machine that is stopping waits until it has stopped', async () => {
+    it('waits with a wake until a stopping machine has stopped', async () => {
       lab.plane.state = 'running';
       const of = await agentAt('stopping');
       expect((await wake(of)).joined).toBe(false);
@@ -263,7 +264,7 @@ describe('machines', () => {
       expect(await eventNames(of)).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    it('of a machine that is on is ready, and of one that is terminated refused', async () => {
+    it('makes a wake of an online agent ready at once, and refuses one of a terminated agent', async () => {
       const on = await agentAt('online');
       await wake(on);
       expect(await wakesOf(on)).toMatchObject([{ state: 'ready' }]);
@@ -278,7 +279,7 @@ describe('machines', () => {
         recordWakeBlocked(tx, { ...of, source: 'dispatcher', reason: 'auto-wake is off', ...(jobId ? { jobId } : {}) }),
       );
 
-    it('is told once for each job, and for callers without one only now and then', async () => {
+    it('records a blocked wake once for each job, and rarely for callers without a job', async () => {
       const of = await agentAt();
       const [first, second] = ['01a1fce9-0000-7000-8000-000000000001', '01a1fce9-0000-7000-8000-000000000002'];
       for (const jobId of [first, first, second, first, undefined, undefined]) await blocked(of, jobId);
@@ -289,13 +290,13 @@ describe('machines', () => {
   });
 
   describe('failures in a row', () => {
-    it('let the next wake wait 1, 2, 4 … 30 minutes', () => {
+    it('delays the next wake by 1, 2, 4 … 30 minutes', () => {
       expect([0, 1, 2, 3, 4, 5, 6, 7, 100].map((n) => wakeBackoffMs(n) / 60_000)).toEqual([
         0, 1, 2, 4, 8, 16, 30, 30, 30,
       ]);
     });
 
-    it('are counted since the last wake that worked', async () => {
+    it('counts failed wakes since the last successful one', async () => {
       const of = await agentAt();
       const past = (state: string, minutes: number) =>
         lab.db.query(
@@ -318,7 +319,7 @@ describe('machines', () => {
   });
 });
 
-describe('what is to be done about a wake', () => {
+describe('the next step of a wake', () => {
   it.each([
     [{ open: false, due: true, over: true, agentStatus: 'starting' }, 'none'],
     [{ open: true, due: true, over: false, agentStatus: 'starting' }, 'try'],

@@ -5,7 +5,7 @@ import { appendTimeline } from '@muster/timeline';
 import { decideGone, type Finding, isConfirmed } from './decide-machines';
 import type { Place } from './survey-place';
 
-/** Decides about one agent whose machine its provider does not have. */
+/** Handles one agent whose machine its provider does not have. */
 export function settleGone(
   database: Database,
   { place, agentId, listed }: { place: Place; agentId: string; listed: boolean },
@@ -45,7 +45,7 @@ async function decide(
     appendTimeline(tx, of, [{ kind: 'provisioning', source: 'watchdog', level: 'warn', message }]);
     return 'found';
   }
-  // Said once; a machine that is there again ends the finding.
+  // The move to offline is made once; a machine that is found again ends the finding.
   const said = finding!.actedAt !== null && to === 'offline';
   if (said || !isConfirmed({ ...finding!, actedAt: null }, now, confirmMs)) return 'known';
   await tx.execute(`UPDATE agent SET vm_state = 'gone', vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`, [

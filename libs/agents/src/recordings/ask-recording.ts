@@ -8,7 +8,7 @@ interface RecordingOf {
   recordingId: string;
 }
 
-/** Written down with the command that starts it. */
+/** Inserts a recording, in the transaction of the command that starts it. */
 export function beginRecording(
   tx: Transaction,
   of: RecordingOf,
@@ -21,14 +21,17 @@ export function beginRecording(
   );
 }
 
-/** Throws unless the agent has such a recording and it goes on. */
+/** Throws unless the agent has this recording and it is starting or recording. */
 export async function requireGoingOn(tx: Transaction, of: RecordingOf): Promise<void> {
   await loadAgent(tx, of.organizationId, of.agentId, 'lock');
   const status = await statusOf(tx, of);
   if (status !== 'starting' && status !== 'recording') throw notGoingOn(status);
 }
 
-/** Written down with the command that stops it: one command alone, so that its result is the end. */
+/**
+ * Moves a recording to stopping, in the transaction of the command that stops it. Only one command stops it, so the
+ * result of that command is the end.
+ */
 export async function endRecording(tx: Transaction, of: RecordingOf): Promise<void> {
   await loadAgent(tx, of.organizationId, of.agentId, 'lock');
   const moved = await tx.execute(

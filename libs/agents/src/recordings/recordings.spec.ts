@@ -73,7 +73,7 @@ describe('a recording', () => {
   const failed = (error: string, began = false) => ({ status: 'failed', error, began, over: true });
   const restarted = 'The worker was restarted while it recorded.';
 
-  it('is written down with its command, or not at all', async () => {
+  it('inserts a recording only together with its command', async () => {
     const recordingId = newId();
     const broken = db.transaction({ organizationId: of.organizationId }, async (tx) => {
       await issueCommand(tx, { ...of, kind: 'start_recording', payload: { recordingId }, deadline: new Date() });
@@ -84,7 +84,7 @@ describe('a recording', () => {
     expect(await db.query('system', 'SELECT FROM recording WHERE id = $1', [recordingId])).toEqual([]);
   });
 
-  it('moves with the results of its commands', async () => {
+  it('moves a recording with the results of its commands', async () => {
     const begun = await start();
     expect(await stateOf(begun)).toEqual({ status: 'starting', error: null, began: false, over: false });
     await succeeds(begun);
@@ -101,7 +101,7 @@ describe('a recording', () => {
     });
   });
 
-  it('keeps what was done in a browser, with its film or without one, and what it is of', async () => {
+  it('stores the events of a browser recording, with or without a video, and its kind', async () => {
     const [filmed, unfilmed] = [await start(), await start()];
     for (const begun of [filmed, unfilmed]) await succeeds(begun, { kind: 'browser' });
     const [video, events, others] = [await sent(), await sent(), await sent()];
@@ -121,7 +121,7 @@ describe('a recording', () => {
     });
   });
 
-  it('fails with the reason of the command that failed', async () => {
+  it('fails a recording with the error of its failed command', async () => {
     const [neverBegan, notSent] = [await start(), await start()];
     await fails(neverBegan, 'recording is not available on this machine');
     expect(await stateOf(neverBegan)).toEqual(failed('recording is not available on this machine'));
@@ -130,7 +130,7 @@ describe('a recording', () => {
     expect(await stateOf(notSent)).toEqual(failed('the recording could not be sent: answered 413', true));
   });
 
-  it('fails when its stop names no file of this agent', async () => {
+  it('fails a recording if its stop names no file of this agent', async () => {
     const { id: otherId } = await makeAgent(db, { organizationId: of.organizationId, name: newId() });
     for (const output of [{}, { key: 'no such' }, { key: (await sent(otherId)).key }]) {
       const begun = await start();
@@ -140,7 +140,7 @@ describe('a recording', () => {
     }
   });
 
-  it('is kept whatever the order of its results, and only once', async () => {
+  it('stores a recording once, with its results in any order', async () => {
     const begun = await start();
     const ending = await stop(begun);
     const { key } = await sent();
@@ -153,7 +153,7 @@ describe('a recording', () => {
     expect(kept['status']).toBe('kept');
   });
 
-  it('is not taken back to recording by the result of its start', async () => {
+  it('does not move a stopping recording back with the result of its start', async () => {
     const begun = await start();
     const ending = await stop(begun);
     await succeeds(begun);
@@ -162,7 +162,7 @@ describe('a recording', () => {
     expect(await stateOf(begun)).toEqual(failed('gone', true));
   });
 
-  it('that never began has failed, although its stop is on its way', async () => {
+  it('fails a recording that never started, even if its stop is pending', async () => {
     const begun = await start();
     const ending = await stop(begun);
     await fails(begun, 'no screen');
@@ -170,7 +170,7 @@ describe('a recording', () => {
     expect(await stateOf(begun)).toEqual(failed('no screen'));
   });
 
-  it('fails when its command was not done in time, and stays so', async () => {
+  it('fails a recording whose command timed out, permanently', async () => {
     const [untaken, taken, unstopped] = [await start(), await start(), await start()];
     await take(taken);
     await timeOut(untaken);
@@ -188,7 +188,7 @@ describe('a recording', () => {
     expect((await stateOf(taken)).status).toBe('failed');
   });
 
-  it('that is stopping waits for its stop, not for a start that was out of time', async () => {
+  it('leaves a stopping recording to its stop if its start timed out', async () => {
     const begun = await start();
     const ending = await stop(begun);
     await timeOut(begun);
@@ -197,7 +197,7 @@ describe('a recording', () => {
     expect((await stateOf(begun)).status).toBe('kept');
   });
 
-  it('ends with the worker that made it', async () => {
+  it('ends a recording with the boot of its worker', async () => {
     const [running, taken, waiting, stopping, kept] = [
       await start(),
       await start(),
@@ -215,20 +215,20 @@ describe('a recording', () => {
     expect(await stateOf(running)).toEqual(failed(restarted, true));
     expect(await stateOf(taken)).toEqual(failed(restarted));
     expect((await stateOf(kept)).status).toBe('kept');
-    // The next worker begins this one.
+    // The next boot starts this one.
     expect((await stateOf(waiting)).status).toBe('starting');
     await succeeds(waiting);
     expect((await stateOf(waiting)).status).toBe('recording');
-    // The last one's word that it began comes too late.
+    // The late result of the previous boot's start changes nothing.
     await succeeds(taken);
     expect((await stateOf(taken)).status).toBe('failed');
-    // Its file was sent before the worker ended; the result comes with the next one.
+    // The file was uploaded before the worker ended; the next boot sends the result.
     expect((await stateOf(stopping)).status).toBe('stopping');
     await succeeds(ending, { key: (await sent()).key });
     expect((await stateOf(stopping)).status).toBe('kept');
   });
 
-  it('of another agent is untouched by a handshake and by results', async () => {
+  it('ignores handshakes and results of another agent', async () => {
     const running = await start();
     await succeeds(running);
     const { id: otherId } = await makeAgent(db, { organizationId: of.organizationId, name: newId(), status: 'online' });

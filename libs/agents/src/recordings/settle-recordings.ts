@@ -1,20 +1,20 @@
 import type { CommandKind, RecordingKind, RecordingStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 
-/** The status in which a recording waits for the end of such a command. */
+/** The status in which a recording waits for the end of a command of this kind. */
 const waitsIn: Partial<Record<CommandKind, RecordingStatus>> = {
   start_recording: 'starting',
   stop_recording: 'stopping',
 };
 
-/** What a worker says of a recording: the keys of the files that it sent, and what it recorded. */
+/** A worker's report about a recording: the keys of the uploaded files, and the kind of the recording. */
 export interface RecordingOutput {
   video: string | null;
   events: string | null;
   kind: RecordingKind | null;
 }
 
-/** A worker that knows of films alone names one file. */
+/** Reads a worker's report. An older worker that only records videos sends one file as `key`. */
 export function recordingOutputOf(output: unknown): RecordingOutput {
   const said = (typeof output === 'object' && output !== null ? output : {}) as Record<string, unknown>;
   const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
@@ -29,7 +29,7 @@ export function recordingOutputOf(output: unknown): RecordingOutput {
 
 const unsaid = 'The worker gave no reason.';
 
-/** A command of a recording that is over. */
+/** An ended command of a recording. */
 interface EndedCommand {
   agentId: string;
   kind: CommandKind;
@@ -38,7 +38,10 @@ interface EndedCommand {
   error: string | null;
 }
 
-/** A worker's word on a command of its recordings. What comes late finds the recording further on, and changes nothing. */
+/**
+ * Applies the result of a recording's command. A late result changes nothing, because the recording has another status
+ * by then.
+ */
 export function applyRecordingResult(
   tx: Transaction,
   { agentId, kind, recordingId, status, error }: EndedCommand,
@@ -46,7 +49,7 @@ export function applyRecordingResult(
 ): void {
   if (!recordingId || !waitsIn[kind]) return;
   if (status === 'failed') {
-    // What never began has failed, even where its stop is on its way.
+    // A recording that never started has failed, even if its stop is in progress.
     const from: RecordingStatus[] = kind === 'start_recording' ? ['starting', 'stopping'] : ['stopping'];
     tx.defer(
       `UPDATE recording SET status = 'failed', error = $3, ended_at = muster_now()
@@ -77,7 +80,7 @@ export function applyRecordingResult(
   }
 }
 
-/** Commands have ended without a worker's word; what waited for them has failed. */
+/** Fails the recordings that waited for commands which ended without a worker's result. */
 export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
   const waiting = ended.filter(({ kind, recordingId }) => recordingId && waitsIn[kind]);
   if (waiting.length === 0) return;
@@ -95,8 +98,9 @@ export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
 }
 
 /**
- * Recordings end with the worker that made them, and each start of a worker is a boot of its own. What is stopping is
- * left to its command: its file may be sent already, with the result still on its way; otherwise the new worker says no.
+ * Fails the recordings of an ended boot, because each start of a worker is a new boot and a recording ends with its
+ * worker. A stopping recording is left to its command: its file may already be uploaded and the result on its way.
+ * Otherwise the new worker reports an error.
  */
 export function failRecordingsOfOldBoot(tx: Transaction, of: { organizationId: string; agentId: string }): void {
   tx.defer(
@@ -111,7 +115,7 @@ export function failRecordingsOfOldBoot(tx: Transaction, of: { organizationId: s
   );
 }
 
-/** Nothing comes of them any more. */
+/** Fails the unfinished recordings of a terminated agent. */
 export function failRecordingsOfTerminated(tx: Transaction, of: { organizationId: string; agentId: string }): void {
   tx.defer(
     `UPDATE recording SET status = 'failed', error = 'The agent was terminated.', ended_at = muster_now()

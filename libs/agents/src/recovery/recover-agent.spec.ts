@@ -12,13 +12,13 @@ describe('auto-recovery of an agent', () => {
   const unhealthy = async (of: AgentOf, times = 3, bootId = 'old boot') => {
     for (let i = 0; i < times; i += 1) await heartbeat(of, bootId, false);
   };
-  /** As the dispatcher does for each message. */
+  /** Handles the enqueued messages like the dispatcher. */
   const keyRing = async ({ agentId }: AgentOf) => {
     const enqueued = await sql(
       `DELETE FROM outbox WHERE name = 'recover-agent' AND payload->>'agentId' = $1 RETURNING id`,
       [agentId],
     );
-    // Rung twice and handled by two at once, it is one attempt.
+    // Two concurrent handlers make one attempt.
     if (enqueued.length) await Promise.all([lab.machines.recover(agentId), lab.machines.recover(agentId)]);
     return enqueued.length;
   };
@@ -35,7 +35,7 @@ describe('auto-recovery of an agent', () => {
       )
     ).map(({ message }: { message: string }) => message);
 
-  it('goes from the mildest to the hardest, each told, until one helps', async () => {
+  it('tries each step in order, with a timeline entry, until one helps', async () => {
     lab.plane.state = 'running';
     const of = await agentAt('online', {
       tunnelUrl: 'https://a1.example.com',
@@ -84,13 +84,13 @@ describe('auto-recovery of an agent', () => {
       ...Array(4).fill('agent.recover'),
       'agent.reboot',
     ]);
-    // Another three, at once: what was tried lately is not tried again.
+    // Six more unhealthy checks right after: recent steps are not tried again.
     await unhealthy(of, 6, 'new boot');
     await keyRing(of);
     expect(await attempts(of)).toHaveLength(4);
   });
 
-  it('stops at the first that helps, and hands a machine the key that it has', async () => {
+  it('stops at the first step that helps, and sends the machine its existing key', async () => {
     const of = await agentAt('online');
     const ring0 = lab.harness.app.nest.get(KeyRing);
     const actor = { kind: 'system', id: 'test', organizationId: of.organizationId } as const;
@@ -108,7 +108,7 @@ describe('auto-recovery of an agent', () => {
     expect(await keyRing(of)).toBe(0);
   });
 
-  it('waits for as long as a run on it still reports', async () => {
+  it('waits while a run on the machine still reports', async () => {
     const of = await agentAt('online');
     const job = await makeJob(lab.db, { ...of, status: 'running', lastHeartbeatAt: new Date() });
     await unhealthy(of);

@@ -26,10 +26,13 @@ interface AgentOf {
 }
 
 const commandTimeoutMs = 10 * 60_000;
-/** A run whose last word is older does not count as one that reports. */
+/** A run that reported earlier than this does not count as a run that reports. */
 const runSilentAfter = '2 minutes';
 
-/** One attempt, if it is time for one: decided under the agent's lock, whoever enqueues it and however often. */
+/**
+ * Makes one recovery attempt if one is due. The decision is made under the agent's lock, so it is safe to enqueue it
+ * more than once.
+ */
 export async function recoverAgent(
   { database, keyRing }: RecoveryParts,
   agentId: string,
@@ -126,7 +129,7 @@ async function attempt(
   const deadline = new Date(facts.now.getTime() + commandTimeoutMs);
   switch (step) {
     case 'resync':
-      // A tunnel that was given up is tried again, and a poll that waits is answered.
+      // The tunnel is tried again, and a waiting poll is answered.
       await tx.execute(
         `UPDATE agent SET public_tunnel_url = COALESCE(public_tunnel_url, tunnel_url), unreachable_tunnel = NULL
          WHERE id = $1`,
@@ -142,13 +145,20 @@ async function attempt(
       await issueCommand(tx, { ...of, kind: 'restart', payload: {}, deadline });
       return;
     case 'reboot': {
-      await moveAgent(tx, { ...of, move: 'mend', to: 'rebooting', source: 'watchdog', by: 'auto_recovery', reason });
+      await moveAgent(tx, {
+        ...of,
+        move: 'recovery_reboot',
+        to: 'rebooting',
+        source: 'watchdog',
+        by: 'auto_recovery',
+        reason,
+      });
       await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
     }
   }
 }
 
-/** A healthy heartbeat ends what was tried: the last attempt has helped. */
+/** Ends the recovery after a healthy heartbeat: the last attempt helped. */
 export async function settleRecovery(tx: Transaction, of: AgentOf): Promise<void> {
   const [helped] = await tx.query<Pick<AgentRecoveryEntity, 'step'>>(
     `UPDATE agent_recovery SET outcome = 'helped', finished_at = muster_now() WHERE agent_id = $1 AND outcome = 'tried'

@@ -14,10 +14,10 @@ import { tunnelUrlOf } from './tunnel-url';
 
 interface Beat extends Pick<AgentEntity, 'status' | 'bootId' | 'drain'> {
   unhealthyBefore: AgentEntity['unhealthyChecks'];
-  /** Null: the heartbeat was not of this boot, or of an agent that is no more. */
+  /** Null if the heartbeat is not from the agent's current boot or the agent is terminated. */
   unhealthyNow: number | null;
   recoveryChecks: number | null;
-  /** Before this heartbeat: something was tried to make it healthy. */
+  /** Whether a recovery was in progress before this heartbeat. */
   recovering: boolean;
   pendingCommands: number;
   abandon: string[];
@@ -25,15 +25,15 @@ interface Beat extends Pick<AgentEntity, 'status' | 'bootId' | 'drain'> {
 }
 
 /**
- * What a machine says of itself every few seconds, in one statement: a thousand of them report at once. Only one that
- * moves its agent takes a transaction.
+ * Processes a heartbeat in one statement, because a thousand machines report every few seconds. Only a heartbeat that
+ * moves its agent needs a transaction.
  */
 export async function takeHeartbeat(
   database: Database,
   organizationId: string,
   body: HeartbeatBody,
   now: Date,
-  /** The address that it came from. */
+  /** The address from which the request came. */
   from?: string,
 ): Promise<HeartbeatAnswer> {
   const { agentId, bootId, vmState, vmIp, workerVersion, activity } = body;
@@ -72,7 +72,7 @@ export async function takeHeartbeat(
   if (healthy && beat.recovering) await database.transaction({ organizationId }, (tx) => settleRecovery(tx, of));
   const move = decideHeartbeat({ status, healthy, unhealthyBefore, unhealthyNow, drain });
   const moved = move ? await database.transaction({ organizationId }, (tx) => applyMove(tx, of, move)) : null;
-  // Every third is looked at anew: what was in the way may have passed.
+  // Every third unhealthy check enqueues another attempt: an obstacle may be gone.
   const checks = beat.recoveryChecks ?? 0;
   if (checks > 0 && checks % checksUntilAttempt === 0) {
     await database.transaction({ organizationId }, (tx) =>
@@ -85,13 +85,13 @@ export async function takeHeartbeat(
 }
 
 /**
- * A worker names a job until it has heard that its end was taken, and that heartbeat may come after the end: it marks the
- * time, but what happened last on the machine is that end. By the agent's own row, which is read again where the end of
- * a run holds it.
+ * A worker reports a job as running until it receives the acknowledgement of the job's end. That heartbeat can arrive
+ * after the end: it updates the time, but the last activity stays the end of the run. The condition reads the agent's
+ * own row, which Postgres reads again if the end of a run has locked it.
  */
 const isAtWork = '$10 OR current_job_id = ANY($11)';
 
-// What it answers of the agent is from before the update, as every part of a statement sees the rows as they were.
+// The returned columns of the agent are from before the update, because all parts of a statement see the same snapshot.
 const heartbeat = `
   WITH beat AS (
     UPDATE agent SET
@@ -132,7 +132,7 @@ async function applyMove(
 ): Promise<AgentStatus | null> {
   if (!(await moveAgent(tx, { ...of, ...moved, source: 'heartbeat', reason }))) return null;
   if (recovered) {
-    // Whoever waits for the machine has what was waited for.
+    // The machine that the open wake waits for is running.
     await completeWake(tx, of);
     const note = {
       kind: 'provisioning' as const,

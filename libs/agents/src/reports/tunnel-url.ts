@@ -2,7 +2,7 @@ import { invalidField } from '@muster/contracts';
 
 const hostPattern = /^[a-z0-9.-]+(:\d{1,5})?$/i;
 
-/** A tunnel's address from what a worker says of it: a host name, or a full http(s) URL. Null where it says nothing. */
+/** Returns a tunnel's URL from the worker's report: a host name or a full http(s) URL. Null if the report is empty. */
 export function tunnelUrlOf(given: string | null | undefined, field = 'tunnelHostname'): string | null {
   if (!given) return null;
   const text = hostPattern.test(given) ? `https://${given}` : given;

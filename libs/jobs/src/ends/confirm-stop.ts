@@ -53,7 +53,7 @@ async function clear(
   if (!isOver && provider !== 'external') {
     const reason = 'the agent did not confirm that all processes of its last job have ended';
     const of = { organizationId, agentId };
-    const moved = await moveAgent(tx, { ...of, move: 'mend', to: 'rebooting', source: 'watchdog', reason });
+    const moved = await moveAgent(tx, { ...of, move: 'recovery_reboot', to: 'rebooting', source: 'watchdog', reason });
     if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
     // Its new boot, or its end, clears it.
     if (moved) return;
