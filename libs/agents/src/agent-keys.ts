@@ -3,7 +3,7 @@ import { type Actor, insertApiKey, newApiKey, type Principal } from '@muster/acc
 import type { Database, Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 
-interface AgentOf {
+interface AgentRef {
   organizationId: string;
   agentId: string;
 }
@@ -16,23 +16,23 @@ export async function issueAgentKey(
   tx: Transaction,
   keyRing: KeyRing,
   actor: Actor | Principal,
-  agent: AgentOf & { name: string },
+  agent: AgentRef & { name: string },
 ): Promise<string> {
   const { organizationId, agentId } = agent;
-  const given = derivedKeys(keyRing, newApiKey().id)[0]!;
+  const workerKey = derivedKeys(keyRing, newApiKey().id)[0]!;
   await insertApiKey(tx, actor, {
     organizationId,
     name: `agent ${agent.name}`,
     scope: 'worker',
     agentId,
     expiresAt: null,
-    chosenSecret: given,
+    chosenSecret: workerKey,
   });
-  return given;
+  return workerKey;
 }
 
 /** Derives the agent's newest valid key again. Null if the agent has no valid key that the key ring can derive. */
-export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentOf): Promise<string | null> {
+export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentRef): Promise<string | null> {
   const [row] = await database.query<{ workerKeys: string[] }>(
     { organizationId: agent.organizationId },
     `SELECT ${workerKeysOf('a')} AS worker_keys FROM agent a WHERE a.id = $1 AND a.organization_id = $2`,

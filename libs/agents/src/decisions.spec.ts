@@ -6,7 +6,7 @@ import {
   type IdleStopPolicy,
 } from '@muster/contracts';
 import { decideCommand } from './commands/start-command';
-import { decideLeft } from './orders/leave-order';
+import { decideFinalStatus } from './orders/finish-order';
 import { decideIdleStop, runEnded } from './lifecycle/decide-idle-stop';
 import { decideSilence } from './lifecycle/fail-silent-agents';
 import { decideHeartbeat } from './reports/decide-heartbeat';
@@ -49,8 +49,8 @@ describe('why a machine is on, and until when', () => {
 
   it('counts the idle time from the last activity, or without one from the time at which the agent came online', () => {
     expect(explain(agent).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
-    const fresh = { ...agent, lastActivityAt: null };
-    expect(explain(fresh)).toEqual({
+    const neverActive = { ...agent, lastActivityAt: null };
+    expect(explain(neverActive)).toEqual({
       stopAt: new Date('2026-03-02T08:30:00.000Z'),
       why: expect.stringContaining('about to be stopped'),
       reason: 'idle',
@@ -213,7 +213,7 @@ describe('an idle stop', () => {
   it('keeps a machine on with the adaptive policy for the same reasons as with the fixed one', () => {
     const gaps = Array.from({ length: 12 }, () => 7_200_000);
     const adaptive = { ...idle, idleStopPolicy: 'adaptive' as const, lastActivity: runEnded, gaps };
-    const kept = [
+    const reasons = [
       { running: true },
       { queued: true },
       { commands: true },
@@ -223,7 +223,7 @@ describe('an idle stop', () => {
       { autoStopEnabled: false },
       { provider: 'external' as const },
     ];
-    for (const facts of kept) expect(decideIdleStop({ ...adaptive, ...facts }, now).action).toBe('stay');
+    for (const facts of reasons) expect(decideIdleStop({ ...adaptive, ...facts }, now).action).toBe('stay');
   });
 
   it('tries a failed stop again after a pause', () => {
@@ -323,20 +323,20 @@ describe('a file’s name in a key', () => {
     ['…', 'file'],
     ['.hidden', 'hidden'],
     ['x'.repeat(300), 'x'.repeat(100)],
-  ])('%p becomes %p', (given, name) => expect(safeName(given)).toBe(name));
+  ])('%p becomes %p', (filename, name) => expect(safeName(filename)).toBe(name));
 });
 
 describe('an agent whose machine would not stop', () => {
   const order = { status: 'stopping', previousStatus: 'online', drain: null } as const;
 
   it('returns an agent whose stop failed to its status while it still reports', () => {
-    expect(decideLeft(order, true)).toBe('online');
-    expect(decideLeft({ ...order, previousStatus: 'draining', drain: 'finish' }, true)).toBe('draining');
-    expect(decideLeft({ ...order, previousStatus: 'offline' }, true)).toBe('offline');
-    expect(decideLeft(order, false)).toBe('offline');
+    expect(decideFinalStatus(order, true)).toBe('online');
+    expect(decideFinalStatus({ ...order, previousStatus: 'draining', drain: 'finish' }, true)).toBe('draining');
+    expect(decideFinalStatus({ ...order, previousStatus: 'offline' }, true)).toBe('offline');
+    expect(decideFinalStatus(order, false)).toBe('offline');
   });
 
   it('moves an agent to offline after a reboot without a report', () => {
-    expect(decideLeft({ ...order, status: 'rebooting' }, true)).toBe('offline');
+    expect(decideFinalStatus({ ...order, status: 'rebooting' }, true)).toBe('offline');
   });
 });

@@ -43,8 +43,8 @@ const grainSeconds = 5;
  * is skipped, because the transaction that holds it may wait for a lock of this statement; the next callback updates
  * it.
  */
-export function markWorking(agentId: string, what: string): string {
-  return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${what}' WHERE id = (
+export function markWorking(agentId: string, activity: string): string {
+  return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${activity}' WHERE id = (
       SELECT id FROM agent
       WHERE id = (${agentId}) AND COALESCE(last_activity_at, '-infinity') < muster_now() - interval '${grainSeconds} seconds'
       FOR UPDATE SKIP LOCKED)`;

@@ -5,7 +5,7 @@ import { newId } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { sealPayload } from '../commands/sealed-payload';
 import { startCommand } from '../commands/start-command';
-import { beginRecording, endRecording, requireGoingOn } from '../recordings/ask-recording';
+import { beginRecording, endRecording, requireActive } from '../recordings/request-recording';
 import { loadAgent } from '../registry/agent-row';
 import { rebootAgent } from './power';
 
@@ -48,10 +48,10 @@ export async function startRecording(
   if (kind === 'screen' && startUrl) {
     throw invalidField('startUrl', 'startUrl is only allowed for a recording of the kind browser');
   }
-  const asked = { ...(name ? { name } : {}), ...(kind ? { kind } : {}), ...(startUrl ? { startUrl } : {}) };
-  const payload = { recordingId, ...asked };
+  const fields = { ...(name ? { name } : {}), ...(kind ? { kind } : {}), ...(startUrl ? { startUrl } : {}) };
+  const payload = { recordingId, ...fields };
   const started = await command(tx, caller, id, { body, parts, payload, recordingId });
-  beginRecording(tx, { organizationId: caller.organizationId, agentId: id, recordingId }, asked);
+  beginRecording(tx, { organizationId: caller.organizationId, agentId: id, recordingId }, fields);
   return started;
 }
 
@@ -64,8 +64,8 @@ export async function reachRecording(
   parts: CommandActionParts,
 ): Promise<AgentActionAnswer> {
   const recordingId = needed(body, 'recordingId');
-  const of = { organizationId: caller.organizationId, agentId: id, recordingId };
-  await (body.action === 'stop_recording' ? endRecording(tx, of) : requireGoingOn(tx, of));
+  const recordingRef = { organizationId: caller.organizationId, agentId: id, recordingId };
+  await (body.action === 'stop_recording' ? endRecording(tx, recordingRef) : requireActive(tx, recordingRef));
   return command(tx, caller, id, { body, parts, payload: { recordingId }, recordingId });
 }
 
@@ -127,7 +127,7 @@ async function command(
     agentId: id,
     kind: action as CommandKind,
     payload,
-    asked: { source: sourceOf(caller), by: spokenNameOf(caller), reason },
+    requestedBy: { source: sourceOf(caller), by: spokenNameOf(caller), reason },
     timeoutMs: action === 'stop_recording' ? stopRecordingTimeoutMs : commandTimeoutMs,
     wakeTimeoutMs,
     now,

@@ -70,14 +70,14 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
 }
 
 async function touchedJobs(tx: Transaction, agentId: string): Promise<TouchedJobs> {
-  const jobs = await tx.query<Pick<JobEntity, 'id'> & { given: boolean }>(
-    `SELECT j.id, j.status = 'running' OR j.command_id IS NOT NULL AS given FROM job j
+  const jobs = await tx.query<Pick<JobEntity, 'id'> & { dispatched: boolean }>(
+    `SELECT j.id, j.status = 'running' OR j.command_id IS NOT NULL AS dispatched FROM job j
      WHERE j.agent_id = $1 AND j.status = 'running'
      UNION ALL
      SELECT j.id, j.command_id IS NOT NULL FROM job j WHERE j.agent_id = $1 AND j.status = 'queued'
      ORDER BY id`,
     [agentId],
   );
-  const idsOf = (given: boolean) => jobs.filter((job) => job.given === given).map(({ id }) => id);
+  const idsOf = (dispatched: boolean) => jobs.filter((job) => job.dispatched === dispatched).map(({ id }) => id);
   return { running: idsOf(true), queued: idsOf(false) };
 }

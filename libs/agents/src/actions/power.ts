@@ -21,11 +21,11 @@ export async function startAgent(
   const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
   requireSwitch(agent, 'started');
   requireStatus(agent, [...agentMoves.wake.from, 'starting'], 'started');
-  const of = { organizationId: caller.organizationId, agentId: id };
+  const agentRef = { organizationId: caller.organizationId, agentId: id };
   const [source, reason] = [sourceOf(caller), `started by ${spokenNameOf(caller)}`];
-  await requestWake(tx, { ...of, source, reason, timeoutMs: wakeTimeoutMs });
+  await requestWake(tx, { ...agentRef, source, reason, timeoutMs: wakeTimeoutMs });
   await restoreTunnel(tx, agent);
-  appendTimeline(tx, of, [
+  appendTimeline(tx, agentRef, [
     lifecycleEntry({ eventType: 'manual_start', source, reason, previous: agent.status, current: 'starting' }),
   ]);
   audit(tx, caller, {
@@ -82,12 +82,12 @@ async function order(
   requireSwitch(agent, done);
   requireStatus(agent, [...agentMoves[move].from, to], done);
   if (force === false) requireFree(agent, done);
-  const of = { organizationId: caller.organizationId, agentId: id };
+  const agentRef = { organizationId: caller.organizationId, agentId: id };
   const [source, reason] = [sourceOf(caller), `${done} by ${spokenNameOf(caller)}`];
-  if (to === 'stopping') await cancelWake(tx, { ...of, reason });
+  if (to === 'stopping') await cancelWake(tx, { ...agentRef, reason });
   if (agent.status !== to) {
     if (agent.status === 'stopping') recordStopEnded(tx, agent, { source, reason });
-    await moveAgent(tx, { ...of, ...ordered, source, reason });
+    await moveAgent(tx, { ...agentRef, ...ordered, source, reason });
     await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }
   audit(tx, caller, {

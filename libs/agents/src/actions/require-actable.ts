@@ -10,7 +10,9 @@ const switches: ReadonlySet<AgentAction> = new Set(['start', 'stop', 'reboot', '
 const beginnings: ReadonlySet<AgentAction> = new Set(['start', 'start_job', 'start_recording', 'attach_recording']);
 const off: readonly AgentStatus[] = ['stopped', 'stopping'];
 
-/** Checks before any write whether the caller and the machine allow the action. Throws if not. */
+/**
+ * Throws if the caller or the machine does not allow the action, as far as this can be checked before the first write.
+ */
 export async function requireActable(
   parts: MachineParts,
   caller: Principal,

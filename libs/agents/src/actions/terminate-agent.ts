@@ -5,7 +5,7 @@ import { requireFree } from './power';
 import { type EndedCommand, endedColumns, forgetSealed } from '../commands/ended-command';
 import { recordEnded } from '../commands/record-actions';
 import { moveAgent } from '../lifecycle/move-agent';
-import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
+import { failRecordingsOfTerminated } from '../recordings/apply-recording-result';
 import { loadAgent } from '../registry/agent-row';
 
 /** Terminates an agent. It disappears from the lists at once; its provider terminates the machine afterwards. */

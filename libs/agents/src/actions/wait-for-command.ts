@@ -2,13 +2,13 @@ import { AppError, type CommandStatus } from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
 import { type PubSub, within } from '@muster/platform';
 
-const lookMs = 500;
+const pollIntervalMs = 500;
 
 interface Wait {
   waitMs: number;
   signal?: AbortSignal;
   /** Also returns if the length of the output differs from this. */
-  seen?: number;
+  seenLength?: number;
 }
 
 /**
@@ -18,19 +18,19 @@ interface Wait {
 export async function waitForCommand(
   { database, pubSub }: { database: Database; pubSub: PubSub },
   { organizationId, agentId, commandId }: { organizationId: string; agentId: string; commandId: string },
-  { waitMs, signal, seen }: Wait,
+  { waitMs, signal, seenLength }: Wait,
 ): Promise<CommandStatus> {
   const over = AbortSignal.any([AbortSignal.timeout(waitMs), ...(signal ? [signal] : [])]);
-  let hear: (() => void) | undefined;
-  const unsubscribe = pubSub.subscribe('command', (id) => id === agentId && hear?.());
+  let notify: (() => void) | undefined;
+  const unsubscribe = pubSub.subscribe('command', (id) => id === agentId && notify?.());
   try {
     for (;;) {
-      const heard = new Promise<void>((resolve) => (hear = resolve));
+      const notified = new Promise<void>((resolve) => (notify = resolve));
       const found = await readCommand(database, { organizationId, agentId, commandId });
-      const isNews = seen !== undefined && (found.output ?? '').length !== seen;
+      const isNews = seenLength !== undefined && (found.output ?? '').length !== seenLength;
       if (found.status !== 'pending' || isNews || over.aborted) return found;
       // A notification can be lost, so the command is also polled.
-      await within(lookMs, heard, () => undefined, over);
+      await within(pollIntervalMs, notified, () => undefined, over);
     }
   } finally {
     unsubscribe();

@@ -16,7 +16,7 @@ export interface AwaitedWake {
   jobId: string;
 }
 
-const lookMs = 500;
+const pollIntervalMs = 500;
 /** The wake normally ends at its own deadline; this is the limit if no process ends it. */
 const patienceMs = 15_000;
 
@@ -47,11 +47,11 @@ async function waitForWake(
   wake: { organizationId: string; agentId: string; wakeId: string },
   signal: AbortSignal,
 ): Promise<WakeEnd | null> {
-  let hear: (() => void) | undefined;
-  const unsubscribe = pubSub.subscribe('agent', (id) => id === wake.agentId && hear?.());
+  let notify: (() => void) | undefined;
+  const unsubscribe = pubSub.subscribe('agent', (id) => id === wake.agentId && notify?.());
   try {
     while (!signal.aborted) {
-      const heard = new Promise<void>((resolve) => (hear = resolve));
+      const notified = new Promise<void>((resolve) => (notify = resolve));
       const [row] = await database.query<Pick<AgentWakeEntity, 'state' | 'error'>>(
         { organizationId: wake.organizationId },
         'SELECT state, error FROM agent_wake WHERE id = $1',
@@ -61,7 +61,7 @@ async function waitForWake(
       if (!row) return { state: 'cancelled', error: 'the agent was deleted' };
       if (row.state !== 'open') return { state: row.state, error: row.error };
       // A notification can be lost, so the wake is also polled.
-      await within(lookMs, heard, () => undefined, signal);
+      await within(pollIntervalMs, notified, () => undefined, signal);
     }
     return null;
   } finally {

@@ -18,7 +18,7 @@ export interface DeliveryParts {
   workerKeys?: string[];
 }
 
-const lentSeconds = 3600;
+const urlLifetimeSeconds = 3600;
 
 export type Composed = { command: AgentCommand } | { id: string; kind: string; missing: string[] };
 
@@ -67,7 +67,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
           },
           payload: {
             ...openPayload(keyRing, agentId, payload),
-            ...(await lendBundle(storage, payload, serviceUrl)),
+            ...(await presignBundle(storage, payload, serviceUrl)),
             secretNames: vaultKeys,
           },
         },
@@ -77,14 +77,16 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
 }
 
 /** Replaces the payload's bundle with a presigned URL that is valid for one hour. Each delivery gets a new URL. */
-async function lendBundle(
+async function presignBundle(
   storage: ObjectStorage,
   { bundle }: Record<string, unknown>,
   address: string,
 ): Promise<{ bundle?: { digest: string; url: string } }> {
   if (!bundle) return {};
   const { digest, objectKey } = bundle as { digest: string; objectKey: string };
-  return { bundle: { digest, url: await storage.presignGet(objectKey, { expiresInSeconds: lentSeconds, address }) } };
+  return {
+    bundle: { digest, url: await storage.presignGet(objectKey, { expiresInSeconds: urlLifetimeSeconds, address }) },
+  };
 }
 
 /** Enqueues a dispatch of the agent. The dispatcher ends the job of a run command with missing secrets. */

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@muster/contracts';
 import type { AgentCommandEntity, Database, Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
-import { failRecordingsOf } from '../recordings/settle-recordings';
+import { failRecordingsOf } from '../recordings/apply-recording-result';
 import { type EndedCommand, endedColumns, forgetSealed } from './ended-command';
 import { recordEnded } from './record-actions';
 
@@ -80,8 +80,8 @@ async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
 }
 
 /**
- * Notifies what waits for an ended command: its job, a machine on which a deleted job was being stopped, or an
- * autopilot session.
+ * Enqueues the work that waits for an ended command: that of its job, of a machine on which a deleted job was being
+ * stopped, or of an autopilot session.
  */
 export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): Promise<void> {
   const awaited = ended.filter(({ jobId, kind }) => jobId !== null || kind === 'stop_job');

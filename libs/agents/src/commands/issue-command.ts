@@ -2,7 +2,7 @@ import type { CommandKind } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { acceptRequestId, currentContext, newId, OpenSpan } from '@muster/platform';
 import { type CommandRow, nextPushAfterClaim } from './command-row';
-import { type Asked, recordAsked } from './record-actions';
+import { type Requester, recordRequest } from './record-actions';
 
 export interface NewCommand {
   organizationId: string;
@@ -18,7 +18,7 @@ export interface NewCommand {
   /** The request that caused the command, if it is not the current request. A run uses the request of its job. */
   origin?: { requestId: string | null; traceparent: string | null };
   /** The requester and the reason, for an entry on the agent's timeline. */
-  asked?: Asked;
+  requestedBy?: Requester;
 }
 
 /**
@@ -26,7 +26,7 @@ export interface NewCommand {
  * delivered.
  */
 export async function issueCommand(tx: Transaction, command: NewCommand): Promise<string> {
-  const { organizationId, agentId, kind, asked } = command;
+  const { organizationId, agentId, kind, requestedBy } = command;
   const { id } = insertCommand(tx, command, { isClaimed: false });
   // The activity of a run is recorded with its job.
   if (kind !== 'run' && kind !== 'stop_job') {
@@ -36,7 +36,7 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
       'command_activity',
     );
   }
-  if (asked) recordAsked(tx, { organizationId, agentId }, { id, kind, asked });
+  if (requestedBy) recordRequest(tx, { organizationId, agentId }, { id, kind, requestedBy });
   await tx.enqueue({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
   tx.notify('command', agentId);
   return id;
@@ -46,7 +46,7 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
  * Inserts a run's command as already claimed. The caller delivers it right after the commit. If the caller fails to,
  * the sweep delivers it when the claim ends.
  */
-export function issueRun(tx: Transaction, command: Omit<NewCommand, 'kind' | 'asked'>): CommandRow {
+export function issueRun(tx: Transaction, command: Omit<NewCommand, 'kind' | 'requestedBy'>): CommandRow {
   // No notification here: `push` notifies a waiting poll if it cannot deliver the command.
   return insertCommand(tx, { ...command, kind: 'run' }, { isClaimed: true });
 }

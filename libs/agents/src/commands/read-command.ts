@@ -7,10 +7,10 @@ import { noSuchCommand } from './receive-result';
 /** Returns the status of a command. Throws if the command is not of one of these kinds. */
 export async function readCommandStatus(
   database: Database,
-  of: { organizationId: string; agentId: string; commandId: string },
+  commandRef: { organizationId: string; agentId: string; commandId: string },
   kinds: readonly CommandKind[],
 ): Promise<CommandStatus> {
-  const { organizationId, agentId, commandId } = of;
+  const { organizationId, agentId, commandId } = commandRef;
   const [row] = await database.query<Pick<AgentCommandEntity, 'status' | 'output' | 'error' | 'errorCode'>>(
     { organizationId },
     `SELECT status, output, error, error_code FROM agent_command
@@ -34,10 +34,10 @@ export async function readCommandStatus(
  */
 export async function readScript(
   database: Database,
-  of: { organizationId: string; agentId: string },
+  agentRef: { organizationId: string; agentId: string },
   wanted: { commandId?: string; jobId?: string },
 ): Promise<AgentScript> {
-  const { organizationId, agentId } = of;
+  const { organizationId, agentId } = agentRef;
   const [row] = await database.query<AgentScript & Record<string, unknown>>(
     { organizationId },
     `SELECT id AS command_id, job_id, kind, payload FROM agent_command

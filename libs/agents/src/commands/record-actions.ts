@@ -16,25 +16,25 @@ export const actionKinds = [
 ] as const satisfies CommandKind[];
 
 /** Kinds of commands with timeline entries: also imaging, which takes minutes and runs no code of the caller. */
-const toldKinds: readonly CommandKind[] = [...actionKinds, ...imagingKinds];
+const recordedKinds: readonly CommandKind[] = [...actionKinds, ...imagingKinds];
 
-const longestError = 500;
+const maxErrorLength = 500;
 
 /** The requester of a command and the reason. */
-export interface Asked {
+export interface Requester {
   source: LifecycleSource;
   by: string;
   reason?: string;
 }
 
 /** Records on the agent's timeline who requested a command. The payload is left out because it may be secret. */
-export function recordAsked(
+export function recordRequest(
   tx: Transaction,
-  of: { organizationId: string; agentId: string },
-  { id, kind, asked: { source, by, reason } }: { id: string; kind: CommandKind; asked: Asked },
+  agentRef: { organizationId: string; agentId: string },
+  { id, kind, requestedBy: { source, by, reason } }: { id: string; kind: CommandKind; requestedBy: Requester },
 ): void {
   const message = `${kind} was requested by ${by}${reason ? `: ${reason}` : ''}`;
-  appendTimeline(tx, of, [{ kind: 'provisioning', source, message, data: { commandId: id, action: kind } }]);
+  appendTimeline(tx, agentRef, [{ kind: 'provisioning', source, message, data: { commandId: id, action: kind } }]);
 }
 
 /**
@@ -43,9 +43,9 @@ export function recordAsked(
  */
 export function recordEnded(tx: Transaction, ended: EndedCommand[], source: LifecycleSource | 'worker'): void {
   tx.onCommit(() => ended.forEach(recordWork));
-  const told = ended.filter(({ kind }) => toldKinds.includes(kind));
-  for (const agentId of [...new Set(told.map((command) => command.agentId))].sort()) {
-    const commands = told.filter((command) => command.agentId === agentId);
+  const recorded = ended.filter(({ kind }) => recordedKinds.includes(kind));
+  for (const agentId of [...new Set(recorded.map((command) => command.agentId))].sort()) {
+    const commands = recorded.filter((command) => command.agentId === agentId);
     const { organizationId } = commands[0]!;
     appendTimeline(
       tx,
@@ -80,6 +80,6 @@ function recordWork(command: EndedCommand): void {
 function entryOf({ id, kind, status, error, code }: EndedCommand): TimelineEntry {
   const data = { commandId: id, action: kind, status, ...(code ? { code } : {}) };
   if (status === 'success') return { kind: 'provisioning', message: `${kind} is done`, data };
-  const why = error ? `: ${error.slice(0, longestError)}` : '';
-  return { kind: 'provisioning', level: 'error', message: `${kind} failed${why}`, data };
+  const detail = error ? `: ${error.slice(0, maxErrorLength)}` : '';
+  return { kind: 'provisioning', level: 'error', message: `${kind} failed${detail}`, data };
 }

@@ -6,7 +6,7 @@ import { isOn, mayTakeWork, type WorkFacts } from '../lifecycle/agent-life';
 import { recordWakeBlocked, requestWake } from '../lifecycle/wakes';
 import { machineCannot, missingParts, needsOf } from '../reports/machine-capabilities';
 import { issueCommand } from './issue-command';
-import type { Asked } from './record-actions';
+import type { Requester } from './record-actions';
 
 export interface CommandRequest {
   organizationId: string;
@@ -16,7 +16,7 @@ export interface CommandRequest {
   /** The programs that the machine must have, if the command needs more than its kind does. */
   needs?: readonly MachinePart[];
   env?: Record<string, string>;
-  asked?: Asked;
+  requestedBy?: Requester;
   /** The command's time limit, from the time at which the agent is online. */
   timeoutMs: number;
   wakeTimeoutMs: number;
@@ -26,14 +26,20 @@ export interface CommandRequest {
 export type CommandReadiness = { action: 'issue' | 'wake' } | { action: 'blocked' | 'refuse'; reason: string };
 
 /** Commands that a draining agent accepts too: they end or inspect running work, or repair the worker. */
-const nothingNew: readonly CommandKind[] = ['stop_job', 'attach_recording', 'stop_recording', 'repair', 'restart'];
+const allowedWhileDraining: readonly CommandKind[] = [
+  'stop_job',
+  'attach_recording',
+  'stop_recording',
+  'repair',
+  'restart',
+];
 /** A repair for an offline agent waits this long for the worker's next report. */
 const repairWaitsMs = 24 * 3_600_000;
 
 /** Decides whether a command can be issued to the agent now, after a wake, or not at all. */
 export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind): CommandReadiness {
   const { status } = agent;
-  const passesDrain = nothingNew.includes(kind);
+  const passesDrain = allowedWhileDraining.includes(kind);
   const work = mayTakeWork({ ...agent, drain: passesDrain ? null : drain });
   switch (work.takes) {
     case 'now':
@@ -58,7 +64,7 @@ export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind)
 /** The agent is off and auto-wake is off. `explainingBlocked` records it on the timeline. */
 class WakeBlocked extends AppError {
   constructor(
-    readonly of: { organizationId: string; agentId: string },
+    readonly agentRef: { organizationId: string; agentId: string },
     reason: string,
     agentStatus: AgentStatus,
   ) {
@@ -72,11 +78,11 @@ class WakeBlocked extends AppError {
  */
 export async function requireWakeable(
   tx: Transaction,
-  of: { organizationId: string; agentId: string },
+  agentRef: { organizationId: string; agentId: string },
   kind: CommandKind,
   needs: readonly MachinePart[] = needsOf(kind),
 ): Promise<{ status: AgentStatus; action: 'issue' | 'wake' }> {
-  const agent = await lockForCommand(tx, of);
+  const agent = await lockForCommand(tx, agentRef);
   const { status } = agent;
   const decision = decideCommand(agent, kind);
   if (decision.action === 'refuse') {
@@ -84,23 +90,23 @@ export async function requireWakeable(
   }
   const missing = missingParts(agent, needs);
   if (missing.length) throw machineCannot(missing);
-  if (decision.action === 'blocked') throw new WakeBlocked(of, decision.reason, status);
+  if (decision.action === 'blocked') throw new WakeBlocked(agentRef, decision.reason, status);
   return { status, action: decision.action };
 }
 
 /** Issues a command to an agent, and wakes the agent for it if auto-wake is on. */
 export async function startCommand(tx: Transaction, request: CommandRequest): Promise<string> {
-  const { organizationId, agentId, kind, payload, env, asked, timeoutMs, wakeTimeoutMs, now } = request;
+  const { organizationId, agentId, kind, payload, env, requestedBy, timeoutMs, wakeTimeoutMs, now } = request;
   const { needs = needsOf(kind, payload) } = request;
-  const of = { organizationId, agentId };
-  const { status, action } = await requireWakeable(tx, of, kind, needs);
+  const agentRef = { organizationId, agentId };
+  const { status, action } = await requireWakeable(tx, agentRef, kind, needs);
   const asleep = !isOn(status);
   if (action === 'wake') {
-    await requestWake(tx, { ...of, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
+    await requestWake(tx, { ...agentRef, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
   }
   const waitsMs = status === 'offline' && action === 'issue' ? repairWaitsMs : asleep ? wakeTimeoutMs : 0;
   const deadline = new Date(now.getTime() + timeoutMs + waitsMs);
-  return issueCommand(tx, { ...of, kind, payload, env, asked, deadline });
+  return issueCommand(tx, { ...agentRef, kind, payload, env, requestedBy, deadline });
 }
 
 /**
@@ -112,9 +118,9 @@ export async function explainingBlocked<T>(database: Database, work: Promise<T>)
     return await work;
   } catch (error) {
     if (error instanceof WakeBlocked) {
-      const { of, message } = error;
-      await database.transaction({ organizationId: of.organizationId }, (tx) =>
-        recordWakeBlocked(tx, { ...of, source: 'api', reason: message }),
+      const { agentRef, message } = error;
+      await database.transaction({ organizationId: agentRef.organizationId }, (tx) =>
+        recordWakeBlocked(tx, { ...agentRef, source: 'api', reason: message }),
       );
     }
     throw error;

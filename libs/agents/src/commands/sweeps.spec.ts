@@ -98,16 +98,16 @@ describe('a row that fails in a sweep', () => {
     const machines = harness.app.nest.get(MachineControl, { strict: false });
     const control = jest.spyOn(machines, 'control');
     const cursors = new Map<string, unknown>();
-    const told: string[] = [];
+    const reported: string[] = [];
     await waitFor('an attempt for each agent', async () => {
       const round = new Round('test', { cursors });
       await machines.sweep(round);
-      for (const { row, error } of round.failures) told.push(`${row}: ${error}`);
+      for (const { row, error } of round.failures) reported.push(`${row}: ${error}`);
       const tried = new Set(control.mock.calls.map(([id]) => id));
-      return told.length > 0 && agents.every((id) => tried.has(id));
+      return reported.length > 0 && agents.every((id) => tried.has(id));
     });
     expect(agents.map((id) => `agent ${id}: the row is broken`)).toEqual(
-      expect.arrayContaining([told[0], told.at(-1)]),
+      expect.arrayContaining([reported[0], reported.at(-1)]),
     );
     await machines.settled();
   });

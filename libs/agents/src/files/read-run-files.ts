@@ -45,8 +45,8 @@ export async function readRunFiles(
     });
     return issueCommand(tx, { organizationId, agentId, kind: 'files', payload: { action, path }, deadline });
   });
-  const of = { organizationId, agentId, commandId };
-  const { status, output, error, code } = await waitForCommand(parts, of, { waitMs: waitMs + 1000, signal });
+  const commandRef = { organizationId, agentId, commandId };
+  const { status, output, error, code } = await waitForCommand(parts, commandRef, { waitMs: waitMs + 1000, signal });
   if (status === 'pending' || code === 'execution_timeout') {
     throw new AppError('execution_timeout', { detail: 'The machine’s worker did not answer in time.' });
   }

@@ -1,4 +1,4 @@
-import { chooseIdleLimit, keptGaps, mostGaps } from './choose-idle-limit';
+import { chooseIdleLimit, addIdleGap, maxGaps } from './choose-idle-limit';
 
 const minute = 60_000;
 const facts = { limitMs: 30 * minute, bootMs: minute, runInMs: null };
@@ -66,7 +66,7 @@ describe('how long an idle machine stays on', () => {
 
   it('stores a limited number of idle times, the newest first', () => {
     let gaps: number[] = [];
-    for (let at = 1; at <= 100; at += 1) gaps = keptGaps(gaps, { ms: at, scheduled: at % 2 === 0 });
-    expect([gaps.length, gaps.slice(0, 3)]).toEqual([mostGaps, [-100, 99, -98]]);
+    for (let at = 1; at <= 100; at += 1) gaps = addIdleGap(gaps, { ms: at, scheduled: at % 2 === 0 });
+    expect([gaps.length, gaps.slice(0, 3)]).toEqual([maxGaps, [-100, 99, -98]]);
   });
 });

@@ -1,10 +1,10 @@
 /** Maximum number of idle times that are used: older ones are not significant. */
-export const mostGaps = 64;
+export const maxGaps = 64;
 
 /** Returns a machine's idle times with one more. An idle time that a schedule ended is negative. */
-export function keptGaps(gaps: readonly number[], { ms, scheduled }: { ms: number; scheduled: boolean }): number[] {
+export function addIdleGap(gaps: readonly number[], { ms, scheduled }: { ms: number; scheduled: boolean }): number[] {
   const whole = Math.max(1, Math.round(ms));
-  return [scheduled ? -whole : whole, ...gaps].slice(0, mostGaps);
+  return [scheduled ? -whole : whole, ...gaps].slice(0, maxGaps);
 }
 
 export interface HabitFacts {
@@ -33,7 +33,7 @@ const waitWeight = 6;
 /** Weight of an idle time relative to the next newer one. */
 const decay = 0.97;
 /** Minimum number of idle times for a choice by cost. */
-const leastGaps = 5;
+const minGaps = 5;
 const firstLimitMs = 5 * 60_000;
 
 /**
@@ -46,19 +46,19 @@ export function chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }: HabitFacts):
   const wakeMs = bootMs + stopMs;
   const coldMs = wakeMs + waitWeight * bootMs;
   // An idle time that a schedule ended only shows that no other run arrived before.
-  const known = gaps.flatMap((gap, at) =>
+  const samples = gaps.flatMap((gap, at) =>
     gap < 0 && -gap < limitMs ? [] : [{ ms: gap < 0 ? Infinity : gap, weight: decay ** at }],
   );
-  const usualMs = medianOf(known, limitMs);
-  const learnedFrom = known.length;
-  if (known.length < leastGaps) {
+  const usualMs = medianOf(samples, limitMs);
+  const learnedFrom = samples.length;
+  if (samples.length < minGaps) {
     const limit = Math.min(limitMs, firstLimitMs);
     const isWorthIt = runInMs !== null && runInMs <= limitMs && runInMs - limit <= wakeMs;
     return { limitMs: isWorthIt ? Math.max(limit, runInMs) : limit, usualMs, learnedFrom };
   }
   const costOf = (stopAfterMs: number) => {
     let cost = 0;
-    for (const { ms, weight } of known) {
+    for (const { ms, weight } of samples) {
       const comesMs = Math.min(ms, runInMs ?? Infinity);
       const isRun = runInMs !== null && runInMs <= ms;
       cost += weight * (comesMs <= stopAfterMs ? comesMs : stopAfterMs + (isRun ? wakeMs : coldMs));
@@ -66,7 +66,7 @@ export function chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }: HabitFacts):
     return cost;
   };
   let best = { limitMs: 0, cost: costOf(0) };
-  for (const ms of [...known.map((gap) => gap.ms), ...(runInMs === null ? [] : [runInMs])]) {
+  for (const ms of [...samples.map((gap) => gap.ms), ...(runInMs === null ? [] : [runInMs])]) {
     if (ms > limitMs) continue;
     const cost = costOf(ms);
     if (cost < best.cost) best = { limitMs: ms, cost };
@@ -74,10 +74,10 @@ export function chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }: HabitFacts):
   return { limitMs: best.limitMs, usualMs, learnedFrom };
 }
 
-function medianOf(known: { ms: number; weight: number }[], limitMs: number): number | null {
-  const half = known.reduce((sum, { weight }) => sum + weight, 0) / 2;
+function medianOf(samples: { ms: number; weight: number }[], limitMs: number): number | null {
+  const half = samples.reduce((sum, { weight }) => sum + weight, 0) / 2;
   let sum = 0;
-  for (const { ms, weight } of known.toSorted((one, other) => one.ms - other.ms)) {
+  for (const { ms, weight } of samples.toSorted((one, other) => one.ms - other.ms)) {
     sum += weight;
     if (sum >= half) return ms <= limitMs ? ms : null;
   }

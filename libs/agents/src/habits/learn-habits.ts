@@ -1,12 +1,12 @@
 import type { AgentEntity, AgentIdleEntity, Database, Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { foldRuns, type IdleSpan, type RunSpan } from './fold-runs';
-import { settleSavings } from './settle-savings';
+import { recordIdleSavings } from './record-idle-savings';
 
-/** Days after which idle times and runs are not learned from. */
+/** Number of days after which idle times and runs are no longer used. */
 export const habitDays = 35;
 /** Maximum number of an agent's runs that are read at once. */
-const mostRuns = 500;
+const maxRuns = 500;
 
 /**
  * SQL: the time up to which an agent's runs are already learned. The id bound is a few minutes earlier, because ids
@@ -72,15 +72,15 @@ export async function learnOf(tx: Transaction, agentId: string): Promise<boolean
              FROM (SELECT j.id, j.queued_at, j.finished_at, ${isScheduled} AS scheduled
                    FROM job j WHERE j.agent_id = a.id AND j.id > ${firstIdSince}
                      AND COALESCE(${endOfRun}, 'infinity') > from_time.at
-                   ORDER BY j.id DESC LIMIT ${mostRuns}) AS run) AS runs
+                   ORDER BY j.id DESC LIMIT ${maxRuns}) AS run) AS runs
      FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time WHERE a.id = $1`,
     [agentId],
     'runs_to_learn',
   );
   if (!found || found.runs.length === 0) return false;
   const spans = await spansOf(tx, agentId, found);
-  for (const span of spans) keep(tx, agentId, found, span);
-  if (spans.some(({ endedAt }) => endedAt !== null)) await settleSavings(tx, agentId);
+  for (const span of spans) insertIdleTime(tx, agentId, found, span);
+  if (spans.some(({ endedAt }) => endedAt !== null)) await recordIdleSavings(tx, agentId);
   return spans.length > 0;
 }
 
@@ -90,7 +90,7 @@ async function spansOf(tx: Transaction, agentId: string, { openSince, runs: foun
     finishedAt: finishedAt === null ? null : new Date(finishedAt),
     scheduled,
   }));
-  if (openSince === null || runs.length < mostRuns) return foldRuns(openSince, runs);
+  if (openSince === null || runs.length < maxRuns) return foldRuns(openSince, runs);
   // There were more runs than are read at once, on a machine that was busy at every check. The first of them ended the
   // open idle time. Idle times between that run and the ones read here are skipped.
   const [first] = await tx.query<RunSpan>(
@@ -111,7 +111,7 @@ const tooShortMs = 60_000;
  * Inserts or completes an idle time. How long the machine was on during it is known if it was recorded while open,
  * because each switch updates the row. Otherwise it is known only for short idle times.
  */
-function keep(
+function insertIdleTime(
   tx: Transaction,
   agentId: string,
   { organizationId, status, statusSince }: Runs,
@@ -135,6 +135,6 @@ function keep(
        on_since = NULL, slept = agent_idle.on_since IS NULL OR agent_idle.on_since >= EXCLUDED.ended_at
      WHERE agent_idle.ended_at IS NULL AND EXCLUDED.ended_at IS NOT NULL`,
     [agentId, organizationId, beganAt, endedAt, scheduled, onMs, endedAt === null && !isOff ? beganAt : null],
-    'keep_idle',
+    'insert_idle_time',
   );
 }

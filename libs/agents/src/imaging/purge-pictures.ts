@@ -3,8 +3,8 @@ import type { ArtifactEntity, Database } from '@muster/database';
 import type { Round } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 
-const rowsAtOnce = 200;
-const deletesAtOnce = 8;
+const rowBatchSize = 200;
+const deleteConcurrency = 8;
 
 /** Conditions of the images to delete. Each has an index. */
 const kinds = {
@@ -43,14 +43,14 @@ async function dropSome(
     `SELECT id, storage_key FROM artifact
      WHERE organization_id = $1 AND ${kinds[kind]} AND created_at < $2
      ORDER BY created_at LIMIT $3`,
-    [organizationId, before, rowsAtOnce],
+    [organizationId, before, rowBatchSize],
     `old_pictures_of_${kind}`,
   );
   const waiting = [...old];
   const work = async () => {
     for (let row = waiting.pop(); row; row = waiting.pop()) await storage.delete(row.storageKey);
   };
-  await Promise.all(Array.from({ length: deletesAtOnce }, work));
+  await Promise.all(Array.from({ length: deleteConcurrency }, work));
   await database.query(
     'system',
     'DELETE FROM artifact WHERE id = ANY($1) AND organization_id = $2',

@@ -1,6 +1,6 @@
 import type { CommandProgressBody, CommandReceipt } from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
-import { type CommandOf, finished, noSuchCommand } from '../commands/receive-result';
+import { type CommandRef, finished, noSuchCommand } from '../commands/receive-result';
 import { appendTimeline } from '@muster/timeline';
 import { imagingKinds } from './imaging-keys';
 
@@ -10,7 +10,7 @@ import { imagingKinds } from './imaging-keys';
  */
 export function reportProgress(
   database: Database,
-  { organizationId, agentId, commandId }: CommandOf,
+  { organizationId, agentId, commandId }: CommandRef,
   { done, failed, total }: CommandProgressBody,
 ): Promise<CommandReceipt> {
   return database.transaction({ organizationId }, async (tx) => {

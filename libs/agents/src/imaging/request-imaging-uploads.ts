@@ -2,7 +2,7 @@ import { AppError, type CommandUploadObject, type CommandUploads, invalidField }
 import type { AgentCommandEntity, Database } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
-import { type CommandOf, noSuchCommand } from '../commands/receive-result';
+import { type CommandRef, noSuchCommand } from '../commands/receive-result';
 import { imagingKey, imagingKinds, type ImagingCommand } from './imaging-keys';
 
 const maxUploadBytes = 100 * 1024 * 1024;
@@ -21,12 +21,12 @@ interface Found extends Pick<AgentCommandEntity, 'status'>, ImagingCommand {
 export async function requestImagingUploads(
   database: Database,
   storage: ObjectStorage,
-  of: CommandOf,
+  commandRef: CommandRef,
   objects: CommandUploadObject[],
   now: Date,
 ): Promise<CommandUploads> {
-  const { organizationId, agentId } = of;
-  const command = await findCommand(database, of, objects);
+  const { organizationId, agentId } = commandRef;
+  const command = await findCommand(database, commandRef, objects);
   objects.forEach((object, at) => requireOwnObject(command, object, at));
   const tickets = await Promise.all(
     objects.map(async (object) => {
@@ -63,7 +63,7 @@ export async function requestImagingUploads(
 
 async function findCommand(
   database: Database,
-  { organizationId, agentId, commandId }: CommandOf,
+  { organizationId, agentId, commandId }: CommandRef,
   objects: CommandUploadObject[],
 ): Promise<Found> {
   const [command] = await database.query<Found>(

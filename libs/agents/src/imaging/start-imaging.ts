@@ -23,8 +23,15 @@ export async function startImaging(
   { kind, payload, wakeTimeoutMs, now }: ImagingRequest,
 ): Promise<string> {
   await loadAgent(tx, caller.organizationId, agentId);
-  const asked = { source: sourceOf(caller), by: spokenNameOf(caller) };
-  return runCommand(tx, caller, agentId, { kind, payload, asked, timeoutMs: imagingTimeoutMs, wakeTimeoutMs, now });
+  const requestedBy = { source: sourceOf(caller), by: spokenNameOf(caller) };
+  return runCommand(tx, caller, agentId, {
+    kind,
+    payload,
+    requestedBy,
+    timeoutMs: imagingTimeoutMs,
+    wakeTimeoutMs,
+    now,
+  });
 }
 
 /** Throws if two images of a request have the same ordinal, because they would have the same key. */

@@ -51,11 +51,11 @@ const restMs = 60_000;
  * machine on, because only a new start can help the job.
  */
 export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
-  const kept = reasonToStay(facts);
-  if (kept) return { action: 'stay', stopAt: null, reason: kept };
+  const reasonToKeepOn = reasonToStay(facts);
+  if (reasonToKeepOn) return { action: 'stay', stopAt: null, reason: reasonToKeepOn };
   const choice = choose(facts);
   const dueAt = idleDeadline(facts, choice);
-  const expects = choice ? spokenChoice(facts, choice) : undefined;
+  const expects = choice ? describeChoice(facts, choice) : undefined;
   const heldUntil = heldForRun(facts, dueAt > now ? dueAt : now);
   if (heldUntil) {
     const { name, at } = facts.expected!;
@@ -74,7 +74,7 @@ export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
   const limit = expects
     ? `another start is cheaper: ${expects}${isPast ? ', and has not come' : ''}`
     : `the limit is ${limitOf(facts)}`;
-  return { action: 'stop', stopAt, reason: `${silent} for ${spokenTime(idleMs)}, ${limit}` };
+  return { action: 'stop', stopAt, reason: `${silent} for ${formatDuration(idleMs)}, ${limit}` };
 }
 
 function reasonToStay(facts: IdleFacts): string | null {
@@ -120,11 +120,11 @@ function choose(facts: IdleFacts): IdleChoice | null {
   });
 }
 
-function spokenChoice({ idleStopMinutes }: IdleFacts, { usualMs, learnedFrom }: IdleChoice): string {
+function describeChoice({ idleStopMinutes }: IdleFacts, { usualMs, learnedFrom }: IdleChoice): string {
   if (learnedFrom === 0) return 'there are no idle times to learn from yet';
   const from = learnedFrom === 1 ? 'its last idle time' : `its last ${learnedFrom} idle times`;
   if (usualMs === null) return `by ${from} its next run takes longer than ${idleStopMinutes} min`;
-  return `by ${from} its next run comes within ${spokenTime(usualMs)}`;
+  return `by ${from} its next run comes within ${formatDuration(usualMs)}`;
 }
 
 function idleDeadline(facts: IdleFacts, choice: IdleChoice | null): Date {
@@ -149,7 +149,7 @@ function heldForRun({ status, prewake, expected, bootMs }: IdleFacts, stopAt: Da
   return isNear && until > stopAt.getTime() ? new Date(until) : null;
 }
 
-function spokenTime(ms: number): string {
+function formatDuration(ms: number): string {
   if (ms < 60_000) return `${Math.max(1, Math.round(ms / 1000))} s`;
   return `${Math.round(ms / 6000) / 10} min`;
 }

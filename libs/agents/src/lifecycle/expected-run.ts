@@ -9,4 +9,4 @@ export interface ExpectedRun {
 }
 
 /** Finds the agent's next scheduled run that no guard skips. The schedules library implements it. */
-export type Foresee = (tx: Transaction, agentId: string, now: Date) => Promise<ExpectedRun | null>;
+export type FindExpectedRun = (tx: Transaction, agentId: string, now: Date) => Promise<ExpectedRun | null>;

@@ -12,8 +12,8 @@ export function decideSilence(
   offlineAfterMs: number,
 ): string | null {
   if (!isOn(status)) return null;
-  const heard = Math.max(lastSeen?.getTime() ?? 0, statusSince.getTime());
-  const silentMs = now.getTime() - heard;
+  const lastReportMs = Math.max(lastSeen?.getTime() ?? 0, statusSince.getTime());
+  const silentMs = now.getTime() - lastReportMs;
   return silentMs > offlineAfterMs ? `no heartbeat for ${Math.round(silentMs / 1000)} s` : null;
 }
 

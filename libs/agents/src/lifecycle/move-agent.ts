@@ -73,14 +73,14 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
     audit(tx, actor, { action: actions[to] ?? `agent.${to}`, target: { type: 'agent', id: agentId }, changes });
   }
   tx.notify('agent', agentId);
-  if (previous !== to && isTold(to)) {
+  if (previous !== to && emitsWebhookEvent(to)) {
     emitEvent(tx, { organizationId, type: `agent.${to}`, subjects: [{ id: agentId, details: { status: to } }] });
   }
   if (eventType && failedWakes.has(eventType)) emitWakeFailed(tx, { organizationId, agentId, status: to });
   return { previous };
 }
 
-function isTold(status: AgentStatus): status is 'online' | 'offline' | 'stopped' {
+function emitsWebhookEvent(status: AgentStatus): status is 'online' | 'offline' | 'stopped' {
   return status === 'online' || status === 'offline' || status === 'stopped';
 }
 

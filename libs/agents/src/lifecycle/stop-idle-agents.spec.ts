@@ -17,7 +17,7 @@ describe('the idle monitor', () => {
   let harness: Harness;
   let db: Database;
   let organizationId: string;
-  let made = 0;
+  let agentCount = 0;
   let state: MachineState;
   let fault: Error | null;
 
@@ -51,11 +51,11 @@ describe('the idle monitor', () => {
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
   const sweep = () => stopIdleAgents(db, { now: new Date() });
   async function machine(input: Record<string, unknown> = {}): Promise<string> {
-    made += 1;
+    agentCount += 1;
     const status: AgentStatus = 'online';
     const agent = await makeAgent(db, {
       organizationId,
-      name: `Machine ${made}`,
+      name: `Machine ${agentCount}`,
       status,
       provider: 'ec2',
       statusSince: minutesAgo(100),
@@ -157,11 +157,11 @@ describe('the idle monitor', () => {
   it('stops a machine that was started and never reported, although a job waits for it', async () => {
     const id = await machine({ status: 'offline', statusSince: minutesAgo(31), lastSeen: null, vmState: 'running' });
     await makeJob(db, { organizationId, agentId: id });
-    const fresh = await machine({ status: 'offline', statusSince: minutesAgo(29) });
+    const recent = await machine({ status: 'offline', statusSince: minutesAgo(29) });
     const turnedOn = await machine({ status: 'offline', statusSince: minutesAgo(40), onSince: minutesAgo(29) });
     expect(await sweep()).toMatchObject({ stopping: 1 });
     await control(id);
-    const states = [await statusOf(id), await statusOf(fresh), await statusOf(turnedOn)];
+    const states = [await statusOf(id), await statusOf(recent), await statusOf(turnedOn)];
     expect(states).toEqual(['stopped', 'offline', 'offline']);
     const enqueued = await db.query(
       'system',

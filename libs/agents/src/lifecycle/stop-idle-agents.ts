@@ -1,17 +1,17 @@
 import { type AgentEntity, type Database, type OrganizationSettingsEntity, type Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
-import { mostGaps } from '../habits/choose-idle-limit';
+import { maxGaps } from '../habits/choose-idle-limit';
 import { learnOf } from '../habits/learn-habits';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
 import { agentMoves, inSql } from './agent-life';
-import type { Foresee } from './expected-run';
+import type { FindExpectedRun } from './expected-run';
 import { moveAgent } from './move-agent';
 
 const stoppable = inSql(agentMoves.idle_stop.from);
 
 /**
- * SQL over `a`: the time since which an offline agent has been silent: since its first wake that was not followed by a
- * report, or since it became offline.
+ * SQL over `a`: the time since which an offline agent has been silent. It starts at the first wake since its last
+ * report, or when it became offline, but not before its machine was switched on.
  */
 export const silentSince = `
   CASE WHEN a.status = 'offline' THEN GREATEST(a.on_since, COALESCE(
@@ -27,7 +27,7 @@ export const gapsColumn = `
     SELECT LEAST(2147483647, extract(epoch FROM i.ended_at - i.began_at) * 1000)::int
            * CASE WHEN i.scheduled THEN -1 ELSE 1 END
     FROM agent_idle i WHERE i.agent_id = a.id AND i.ended_at IS NOT NULL
-    ORDER BY i.began_at DESC LIMIT ${mostGaps}) END AS gaps`;
+    ORDER BY i.began_at DESC LIMIT ${maxGaps}) END AS gaps`;
 
 /** SQL over `a`: the work that keeps a machine on, from other tables than the agent's. */
 export const workColumns = `
@@ -82,10 +82,14 @@ export function idleValues(now: Date, limit: number, after: Candidate | null = n
  */
 export async function stopIdleAgents(
   database: Database,
-  { now: given, limit = 500, foresee }: { now?: Date; limit?: number; foresee?: Foresee } = {},
+  {
+    now: fixedNow,
+    limit = 500,
+    findExpectedRun,
+  }: { now?: Date; limit?: number; findExpectedRun?: FindExpectedRun } = {},
   round = new Round('stop idle agents'),
 ): Promise<SweepCounts<'stopping'>> {
-  const now = given ?? database.now();
+  const now = fixedNow ?? database.now();
   await clampFutureActivity(database, now);
   return sweep(round, {
     name: 'idle',
@@ -94,7 +98,7 @@ export async function stopIdleAgents(
     candidates: (after: Candidate | null, count) =>
       database.query<Candidate & object>('system', idleCandidates, idleValues(now, count, after), 'idle_agents'),
     settle: async ({ id }) =>
-      (await stopIfIdle(database, id, { now, foresee }))?.action === 'stop' ? 'stopping' : null,
+      (await stopIfIdle(database, id, { now, findExpectedRun }))?.action === 'stop' ? 'stopping' : null,
     rowOf: ({ id }) => `agent ${id}`,
   });
 }
@@ -123,12 +127,12 @@ async function clampFutureActivity(database: Database, now: Date): Promise<void>
 export function stopIfIdle(
   database: Database,
   agentId: string,
-  { now, foresee }: { now: Date; foresee?: Foresee },
+  { now, findExpectedRun }: { now: Date; findExpectedRun?: FindExpectedRun },
 ): Promise<IdleDecision | null> {
   return database.transaction('system', async (tx) => {
     const facts = await lockFacts(tx, agentId);
     if (!facts) return null;
-    const expected = (await foresee?.(tx, agentId, now)) ?? null;
+    const expected = (await findExpectedRun?.(tx, agentId, now)) ?? null;
     const decision = decideIdleStop({ ...facts, expected }, now);
     if (decision.action !== 'stop') return decision;
     // Records the idle time that starts at the end of the last run, before the machine stops.

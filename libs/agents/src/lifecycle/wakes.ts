@@ -69,7 +69,7 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
 export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeRequest, 'timeoutMs'>): Promise<void> {
   const { organizationId, agentId, source, reason, jobId } = request;
   const { status } = await lockAgent(tx, organizationId, agentId);
-  const said = jobId
+  const recorded = jobId
     ? await tx.query(
         `SELECT FROM timeline_entry
          WHERE job_id = $1 AND kind = 'lifecycle' AND data->>'eventType' = 'wake_blocked' LIMIT 1`,
@@ -82,7 +82,7 @@ export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeReque
            AND job_id IS NULL AND data->>'eventType' = 'wake_blocked' LIMIT 1`,
         [agentId],
       );
-  if (said.length > 0) return;
+  if (recorded.length > 0) return;
   appendTimeline(tx, { organizationId, agentId }, [
     lifecycleEntry({
       eventType: 'wake_blocked',

@@ -4,13 +4,13 @@ import { type AgentEntity, Database } from '@muster/database';
 import { Clock, nilId, Round } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
-import { carryOutOrder } from './carry-out-order';
+import { executeOrder } from './execute-order';
 import { recoverAgent } from '../recovery/recover-agent';
 import { inSql, passingStatuses } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import { type MachineParts, wakeMachine } from './wake-machine';
 
-const atOnce = 200;
+const maxConcurrent = 200;
 const forgottenMs = 5 * 60_000;
 
 interface Candidate {
@@ -34,7 +34,7 @@ export class MachineControl {
   private readonly parts: MachineParts;
   private readonly working = new Map<string, Promise<void>>();
   /** Rows whose last attempt in this process failed with an unexpected error. */
-  private readonly unsettled = new Map<string, Failure>();
+  private readonly failures = new Map<string, Failure>();
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -59,7 +59,7 @@ export class MachineControl {
   /** Executes the order that follows from the agent's status: stopping, rebooting or terminated. */
   control(agentId: string): Promise<void> {
     const { wakeTimeoutMs: rebootTimeoutMs, stopTimeoutMs } = this.config;
-    return carryOutOrder(this.parts, agentId, { rebootTimeoutMs, stopTimeoutMs });
+    return executeOrder(this.parts, agentId, { rebootTimeoutMs, stopTimeoutMs });
   }
 
   /**
@@ -69,17 +69,17 @@ export class MachineControl {
    * round.
    */
   async sweep(round = new Round('sweep machines')): Promise<Record<'wakes' | 'orders' | 'lost', number>> {
-    this.tellFailures(round);
+    this.reportFailures(round);
     const [wakes, orders, lost] = await Promise.all([
-      this.begin(round, 'wakes', (after, limit) => this.dueWakes(after, limit), {
+      this.startDue(round, 'wakes', (after, limit) => this.dueWakes(after, limit), {
         rowOf: ({ id }) => `wake ${id}`,
         work: ({ id }) => this.wake(id),
       }),
-      this.begin(round, 'orders', (after, limit) => this.dueOrders(after, limit), {
+      this.startDue(round, 'orders', (after, limit) => this.dueOrders(after, limit), {
         rowOf: ({ id }) => `agent ${id}`,
         work: ({ id }) => this.control(id),
       }),
-      this.begin(round, 'lost', (after, limit) => this.lostAgents(after, limit), {
+      this.startDue(round, 'lost', (after, limit) => this.lostAgents(after, limit), {
         rowOf: ({ id }) => `agent ${id}`,
         work: ({ id, status }) => (status === 'starting' ? this.abandonStart(id) : this.control(id)),
       }),
@@ -90,16 +90,16 @@ export class MachineControl {
   /** Waits until all started work has ended. */
   async settled(): Promise<void> {
     await Promise.all(this.working.values());
-    this.tellFailures(new Round('sweep machines'));
+    this.reportFailures(new Round('sweep machines'));
   }
 
-  private async begin(
+  private async startDue(
     round: Round,
     kind: string,
     candidates: (after: Candidate, limit: number) => Promise<Candidate[]>,
     { rowOf, work }: { rowOf(one: Candidate): string; work(one: Candidate): Promise<void> },
   ): Promise<number> {
-    const room = atOnce - this.working.size;
+    const room = maxConcurrent - this.working.size;
     if (room <= 0) return 0;
     const after = (round.cursors.get(kind) as Candidate | undefined) ?? first;
     const page = await candidates(after, room);
@@ -109,20 +109,20 @@ export class MachineControl {
       if (this.working.has(one.id)) continue;
       const row = rowOf(one);
       const done = work(one)
-        .then(() => void this.unsettled.delete(row))
+        .then(() => void this.failures.delete(row))
         // A failing row does not stop the others; it is tried again.
-        .catch((error: unknown) => void this.unsettled.set(row, { error, at: performance.now(), reported: false }))
+        .catch((error: unknown) => void this.failures.set(row, { error, at: performance.now(), reported: false }))
         .finally(() => this.working.delete(one.id));
       this.working.set(one.id, done);
     }
     return page.length;
   }
 
-  private tellFailures(round: Round): void {
-    for (const [row, failure] of this.unsettled) {
+  private reportFailures(round: Round): void {
+    for (const [row, failure] of this.failures) {
       if (!failure.reported) round.fail(row, failure.error);
       // A row that this process has not tried again in this time was processed by another process.
-      else if (performance.now() - failure.at > forgottenMs) this.unsettled.delete(row);
+      else if (performance.now() - failure.at > forgottenMs) this.failures.delete(row);
       else round.untried.add(row);
       failure.reported = true;
     }

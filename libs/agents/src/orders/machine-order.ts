@@ -31,7 +31,7 @@ export const describeLimitMs = 5000;
  * Whether the machine's state shows that the provider executed an earlier attempt: its answer may have been lost, or
  * the effect may have come after the last check.
  */
-export async function isTaken(
+export async function wasExecuted(
   { attempt }: Order,
   provider: MachineProvider,
   machine: Machine,
@@ -42,7 +42,7 @@ export async function isTaken(
   return found !== null && signs.includes(found.state);
 }
 
-export function held<T>(
+export function withLease<T>(
   { database }: MachineParts,
   { agentId, status, attempt }: Order,
   work: () => Promise<T>,
@@ -61,7 +61,7 @@ export function held<T>(
 /**
  * Records that the provider accepted the order. A late answer changes nothing if the agent has another order by then.
  */
-export async function issued({ database }: MachineParts, { agentId, status }: Order): Promise<void> {
+export async function recordIssued({ database }: MachineParts, { agentId, status }: Order): Promise<void> {
   await database.query(
     'system',
     'UPDATE agent_control SET issued_at = muster_now(), error = NULL, refusals = 0 WHERE agent_id = $1 AND status = $2',
@@ -70,7 +70,7 @@ export async function issued({ database }: MachineParts, { agentId, status }: Or
 }
 
 /** Postpones the next attempt, and records a new error on the timeline. */
-export async function later(
+export async function postpone(
   { database }: MachineParts,
   order: Order,
   { delayMs, error = null, refused = false }: { delayMs: number; error?: string | null; refused?: boolean },

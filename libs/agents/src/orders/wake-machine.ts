@@ -125,9 +125,9 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
   try {
     // The provider may have executed an earlier attempt whose answer was lost.
     const known = attempt > 1 || wasSilent ? await describeWithin(provider, machine, describeLimitMs) : null;
-    const held = (work: () => Promise<void>) => holdLease(() => renew(parts, claimed), work);
-    if (wasSilent && known?.state === 'running') await held(() => rebootSilent(parts, claimed));
-    else if (known?.state !== 'running' && known?.state !== 'starting') await held(() => provider.start(machine));
+    const withLease = (work: () => Promise<void>) => holdLease(() => renew(parts, claimed), work);
+    if (wasSilent && known?.state === 'running') await withLease(() => rebootSilent(parts, claimed));
+    else if (known?.state !== 'running' && known?.state !== 'starting') await withLease(() => provider.start(machine));
   } catch (error) {
     const reason = error instanceof MachineError ? error.message : `Starting failed: ${(error as Error).message}`;
     if (error instanceof MachineError && error.permanent) {
@@ -204,14 +204,14 @@ async function finish(
   await database.transaction('system', async (tx) => {
     await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
     if ((await close(tx, wakeId, end.state, end.reason)) === 0) return;
-    await settleAgent(tx, claimed, { ...end, found: found?.state ?? null, ip: found?.ip ?? null });
+    await endFailedWake(tx, claimed, { ...end, found: found?.state ?? null, ip: found?.ip ?? null });
   });
 }
 
 type WakeEnd = 'wake_failed' | 'wake_timeout';
 
 /** Ends the agent's start after a failed wake: stopped or offline, by the state of its machine. */
-export async function settleAgent(
+export async function endFailedWake(
   tx: Transaction,
   { organizationId, agentId }: Pick<MachineRow, 'organizationId' | 'agentId'>,
   end: { eventType: WakeEnd; reason: string; found: string | null; ip: string | null },

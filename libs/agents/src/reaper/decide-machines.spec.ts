@@ -29,8 +29,8 @@ describe('an orphan', () => {
       { isOwned: false, claimed: { status: 'online', ending: false } as const },
       /another machine/,
     ],
-  ])('treats a machine as an orphan if %s', (_, input, facts, words) => {
-    expect(decideOrphan({ ...machine, ...input }, facts, now)).toMatch(words);
+  ])('treats a machine as an orphan if %s', (_, input, facts, reason) => {
+    expect(decideOrphan({ ...machine, ...input }, facts, now)).toMatch(reason);
   });
 
   it.each([
@@ -47,7 +47,7 @@ describe('an orphan', () => {
 
 describe('an agent whose machine is gone', () => {
   it('terminates an agent if the provider reports its machine as terminated, and moves it to offline if it is unknown', () => {
-    const agent = { status: 'stopped', heardAgoMs: 10 } as const;
+    const agent = { status: 'stopped', lastSeenAgoMs: 10 } as const;
     expect(decideGone(agent, { listed: true }, 100)).toMatchObject({ to: 'terminated' });
     expect(decideGone(agent, { listed: false }, 100)).toMatchObject({ to: 'offline' });
   });
@@ -55,13 +55,13 @@ describe('an agent whose machine is gone', () => {
   it.each(['online', 'draining', 'starting', 'stopping', 'rebooting', 'terminated'] as const)(
     'leaves an agent alone while it is %s',
     (status) => {
-      expect(decideGone({ status, heardAgoMs: null }, { listed: true }, 100)).toBeNull();
+      expect(decideGone({ status, lastSeenAgoMs: null }, { listed: true }, 100)).toBeNull();
     },
   );
 
   it('ignores the provider while the agent reports', () => {
-    expect(decideGone({ status: 'offline', heardAgoMs: 50 }, { listed: true }, 100)).toBeNull();
-    expect(decideGone({ status: 'offline', heardAgoMs: 150 }, { listed: true }, 100)).not.toBeNull();
+    expect(decideGone({ status: 'offline', lastSeenAgoMs: 50 }, { listed: true }, 100)).toBeNull();
+    expect(decideGone({ status: 'offline', lastSeenAgoMs: 150 }, { listed: true }, 100)).not.toBeNull();
   });
 });
 

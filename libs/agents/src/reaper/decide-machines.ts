@@ -41,14 +41,14 @@ export function isConfirmed({ firstSeenAt, actedAt }: Finding, now: Date, confir
 
 /** Decides the agent's status if its machine is confirmed to be gone. Null if the agent cannot be judged now. */
 export function decideGone(
-  { status, heardAgoMs }: { status: AgentStatus; heardAgoMs: number | null },
+  { status, lastSeenAgoMs }: { status: AgentStatus; lastSeenAgoMs: number | null },
   { listed }: { listed: boolean },
   confirmMs: number,
 ): { to: 'terminated' | 'offline'; reason: string } | null {
   // Only stopped and offline agents: in any other status the machine reports or an order to it is in progress.
   if (!canWake(status)) return null;
   // A machine that reported recently exists, even if its provider does not list it.
-  if (status === 'offline' && heardAgoMs !== null && heardAgoMs < confirmMs) return null;
+  if (status === 'offline' && lastSeenAgoMs !== null && lastSeenAgoMs < confirmMs) return null;
   // If the provider does not know the machine at all, the service may be asking with other credentials or at another
   // host.
   return listed

@@ -20,7 +20,7 @@ describe('the reaper', () => {
   let cloud: FakeCloud;
   let parts: ReaperParts;
   let ending: AbortController;
-  let ours: string;
+  let tenantId: string;
   const confirmMs = 60_000;
 
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe('the reaper', () => {
       env: { LOCAL_AGENTS_DIR: '/nonexistent/muster-agents' },
     });
     db = harness.db;
-    ours = (await makeOrganization(db)).id;
+    tenantId = (await makeOrganization(db)).id;
   });
   afterAll(() => harness.close());
   beforeEach(async () => {
@@ -58,7 +58,7 @@ describe('the reaper', () => {
   const findings = () =>
     db.query<any>('system', 'SELECT kind, ref, reason, acted_at FROM machine_finding ORDER BY kind, ref');
   const agentOf = async (ref: string, status: AgentStatus = 'stopped', input: object = {}) => {
-    const organizationId = ours;
+    const organizationId = tenantId;
     const providerConfig = { instanceId: ref, region: 'here' };
     const { id } = await makeAgent(db, {
       organizationId,
@@ -74,7 +74,7 @@ describe('the reaper', () => {
     return { id, organizationId };
   };
   /** Adds a machine with the tag of the tests' organization. */
-  const tagged = (ref: string, input: object = {}) => cloud.add(ref, { organizationId: ours, ...input });
+  const tagged = (ref: string, input: object = {}) => cloud.add(ref, { organizationId: tenantId, ...input });
   const rowOf = async (id: string) => (await db.query<any>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0];
   const entriesOf = async (id: string) =>
     (
@@ -272,15 +272,15 @@ describe('the reaper', () => {
     });
 
     it('never matches an agent with another organization’s machine, even with the same name', async () => {
-      const mine = await agentOf('i-1', 'terminated');
-      const theirs = await agentOf('i-1', 'stopped', { organizationId: (await makeOrganization(db)).id });
-      tagged('i-1', { agentId: mine.id, state: 'gone' });
+      const ownAgent = await agentOf('i-1', 'terminated');
+      const otherAgent = await agentOf('i-1', 'stopped', { organizationId: (await makeOrganization(db)).id });
+      tagged('i-1', { agentId: ownAgent.id, state: 'gone' });
       cloud.refused.add('i-1');
       await pass();
       await elapse();
       await pass();
       // The machine's state belongs to the other agent. Its own agent is terminated, so it is stopped.
-      expect(await rowOf(theirs.id)).toMatchObject({ status: 'stopped', vmState: 'stopped' });
+      expect(await rowOf(otherAgent.id)).toMatchObject({ status: 'stopped', vmState: 'stopped' });
       cloud.machines.get('i-1')!.state = 'running';
       await pass();
       await elapse();

@@ -3,8 +3,8 @@ import { type Clock, nilId, Round } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { ListedMachine, Machine, Machines } from '@muster/vm';
 import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
-import { settleGone } from './settle-gone';
-import { settleOrphan } from './settle-orphan';
+import { handleMissingMachine } from './handle-missing-machine';
+import { handleOrphan } from './handle-orphan';
 import { isMachineOf, type Place, type Survey, surveyPlace } from './survey-place';
 
 export interface ReaperParts {
@@ -39,7 +39,7 @@ interface Tally {
 /** Time after the end of a place's last agent for which the place is still checked. */
 const rememberedFor = '30 days';
 const listable = ['local', 'http', 'ec2', 'docker'];
-const atOnce = 4;
+const concurrency = 4;
 
 /**
  * Makes one pass over the machines at all providers. Any number of replicas may make a pass at the same time: they
@@ -66,7 +66,7 @@ export async function reapMachines(
       await reapPlace(parts, place, limits, { counts, round });
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: concurrency }, work));
   // Removes findings of places that are no longer checked, and of agents that were terminated.
   await parts.database.query(
     'system',
@@ -143,7 +143,7 @@ async function reapPlace(
   );
   for (const found of unowned ?? []) {
     await oneOf({ counts, round }, `${place.provider} machine ${found.ref}`, async () => {
-      const step = await settleOrphan(database, provider, { place, found }, { confirmMs, stops, signal });
+      const step = await handleOrphan(database, provider, { place, found }, { confirmMs, stops, signal });
       if (step === 'found') counts.orphansFound += 1;
       if (step === 'stopped') counts.orphansStopped += 1;
       if (step === 'failed') counts.failed += 1;
@@ -151,7 +151,7 @@ async function reapPlace(
   }
   for (const { agentId, listed } of survey.gone) {
     await oneOf({ counts, round }, `agent ${agentId}`, async () => {
-      const step = await settleGone(database, { place, agentId, listed }, confirmMs);
+      const step = await handleMissingMachine(database, { place, agentId, listed }, confirmMs);
       if (step === 'found') counts.goneFound += 1;
       if (step === 'terminated') counts.goneTerminated += 1;
       if (step === 'offline') counts.goneOffline += 1;

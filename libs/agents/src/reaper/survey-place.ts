@@ -30,7 +30,7 @@ export interface SurveyLimits {
 
 const listLimitMs = 30_000;
 const describeLimitMs = 10_000;
-const atOnce = 4;
+const concurrency = 4;
 const failuresUntilLeft = 3;
 
 /**
@@ -51,7 +51,7 @@ export async function surveyPlace(provider: MachineProvider, place: Place, limit
       failures = failed ? failures + 1 : 0;
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: concurrency }, work));
   return survey;
 }
 

@@ -2,7 +2,7 @@ import type { RecordingQuery } from '@muster/contracts';
 import { type ArtifactEntity, type Database, hasPart, type RecordingEntity, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
-import { noSuchRecording } from './ask-recording';
+import { noSuchRecording } from './request-recording';
 
 export interface RecordingRow extends Pick<
   RecordingEntity,

@@ -23,9 +23,9 @@ export function startFramesCommand(
   { organizationId, agentId, code, secrets, keyRing, timeoutMs, wakeTimeoutMs, now }: FramesRequest,
 ): Promise<string> {
   const payload = { code, timeoutMs, ...sealPayload(keyRing, agentId, secrets) };
-  const asked = { source: 'api' as const, by: 'the assistant', reason: 'the frames of a recording' };
+  const requestedBy = { source: 'api' as const, by: 'the assistant', reason: 'the frames of a recording' };
   return startCommand(tx, {
-    ...{ organizationId, agentId, kind: 'snippet', payload, asked, timeoutMs, wakeTimeoutMs, now },
+    ...{ organizationId, agentId, kind: 'snippet', payload, requestedBy, timeoutMs, wakeTimeoutMs, now },
     needs: [...needsOf('snippet'), 'ffmpeg'],
   });
 }

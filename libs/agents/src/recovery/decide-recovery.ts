@@ -34,12 +34,12 @@ export function decideRecovery(facts: RecoveryFacts, now: Date): RecoveryDecisio
   const rested = (step: RecoveryStep) => !triedAt[step] || now.getTime() - triedAt[step].getTime() >= restMs;
   const step = inTurn.find((each) => rested(each) && !(each === 'reboot' && provider === 'external'));
   if (!step) return { step: null, reason: 'everything was tried within the last 10 minutes' };
-  const since = last ? ` after ${words[last]}, which did not help` : '';
+  const since = last ? ` after ${stepLabels[last]}, which did not help` : '';
   return { step, reason: `unhealthy ${unhealthyChecks} times in a row${since}` };
 }
 
 /** The steps as shown on the timeline. */
-export const words: Record<RecoveryStep, string> = {
+export const stepLabels: Record<RecoveryStep, string> = {
   resync: 're-sync of tunnel and commands',
   repair: 'repair of its credentials',
   restart: 'restart of the worker',

@@ -46,12 +46,12 @@ export async function createAgent(
     ),
   );
   const workerKey = await issueAgentKey(tx, keyRing, caller, { organizationId, agentId: id, name });
-  const of = { organizationId, agentId: id };
-  appendTimeline(tx, of, [
+  const agentRef = { organizationId, agentId: id };
+  appendTimeline(tx, agentRef, [
     { kind: 'provisioning', source: 'api', message: `${inSentence(name)} was created (${provider})` },
   ]);
   if (provider === 'local') {
-    await requestWake(tx, { ...of, source: 'api', reason: 'created', timeoutMs: wakeTimeoutMs });
+    await requestWake(tx, { ...agentRef, source: 'api', reason: 'created', timeoutMs: wakeTimeoutMs });
   } else if (provider !== 'external') {
     await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }

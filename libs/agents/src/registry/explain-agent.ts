@@ -21,7 +21,7 @@ export function explainAgent(
   const decision = decideIdleStop({ ...agent, expected }, now);
   const { stopAt, reason } = decision;
   const expects = decision.action === 'wait' ? decision.expects : undefined;
-  const since = `${words[status]} since ${statusSince.toISOString()}`;
+  const since = `${statusLabels[status]} since ${statusSince.toISOString()}`;
   // Some reasons are sentences that end with a full stop.
   const because = statusReason ? `: ${statusReason.replace(/\.$/, '')}` : '';
   const mayBeOn = isOn(status) || (status === 'offline' && stopAt !== null);
@@ -80,7 +80,7 @@ function costSentence(
   return ` On since ${onSince.toISOString()}, about $${(Number(cents) / 100).toFixed(2)} so far.`;
 }
 
-const words: Record<AgentStatus, string> = {
+const statusLabels: Record<AgentStatus, string> = {
   online: 'Online',
   offline: 'Offline',
   stopped: 'Stopped',

@@ -31,8 +31,8 @@ export function listAgents(
   const looked = [status ? `status = ${placed(status)}` : `status <> 'terminated'`];
   if (label) looked.push(`${placed(label)} = ANY(labels)`);
   if (q) looked.push(hasPart('name', placed(q)));
-  const of = { from: 'agent', within: ['organization_id = $1'], looked, page, placed };
-  const { listed, order, sortValue } = orderedList(agentOrderOf(sort), of);
+  const listing = { from: 'agent', within: ['organization_id = $1'], looked, page, placed };
+  const { listed, order, sortValue } = orderedList(agentOrderOf(sort), listing);
   return database.query<AgentRow & { sortValue: string | null }>(
     { organizationId },
     `SELECT agent.*, p.matches, p.scan_end, ${sortValue} AS sort_value FROM (${listed}) p

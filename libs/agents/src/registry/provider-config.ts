@@ -20,20 +20,20 @@ type Check = (value: unknown) => string | null;
 /** Returns the configuration and the machine's name at its provider. Throws with all errors at once. */
 export function readProviderConfig(
   provider: AgentProvider,
-  given: Record<string, unknown> = {},
+  input: Record<string, unknown> = {},
 ): { config: Record<string, unknown>; ref: string | null; computeMicrosPerHour: bigint | null } {
   const { fields: own, ref } = shapes[provider];
   const fields = { ...own, hourlyUsd: hourlyPrice };
-  const names = new Set([...Object.keys(fields), ...Object.keys(given)]);
+  const names = new Set([...Object.keys(fields), ...Object.keys(input)]);
   const errors = [...names].flatMap((name): FieldError[] => {
     const check = (fields as Record<string, Check | undefined>)[name];
-    const fault = check ? check(given[name]) : `is not a field of the provider ${provider}`;
+    const fault = check ? check(input[name]) : `is not a field of the provider ${provider}`;
     return fault ? [{ field: `providerConfig.${name}`, message: `providerConfig.${name} ${fault}` }] : [];
   });
   if (errors.length) throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
-  const { hourlyUsd } = given as { hourlyUsd?: number };
+  const { hourlyUsd } = input as { hourlyUsd?: number };
   const computeMicrosPerHour = hourlyUsd === undefined ? null : microsOf(hourlyUsd);
-  return { config: given, ref: ref ? String(given[ref]) : null, computeMicrosPerHour };
+  return { config: input, ref: ref ? String(input[ref]) : null, computeMicrosPerHour };
 }
 
 function hourlyPrice(value: unknown): string | null {

@@ -8,12 +8,12 @@ describe('the URL of a tunnel', () => {
     ['https://t.example.com/a1/', 'https://t.example.com/a1'],
     ['', null],
     [null, null],
-  ])('from %p is %p', (given, url) => expect(tunnelUrlOf(given)).toBe(url));
+  ])('from %p is %p', (reported, url) => expect(tunnelUrlOf(reported)).toBe(url));
 
   it.each(['a b', 'ftp://a', 'https://u:p@a', 'https://a/?q', '//a', 'javascript:x'])(
     'is rejected if the worker reports %p',
-    (given) => {
-      expect(() => tunnelUrlOf(given)).toThrow();
+    (reported) => {
+      expect(() => tunnelUrlOf(reported)).toThrow();
     },
   );
 });

@@ -11,7 +11,7 @@ type Delivered = Pick<CommandRow, 'id' | 'organizationId' | 'agentId' | 'jobId' 
 export class DeliverySpan {
   // eslint-disable-next-line muster/service-clock -- Spans have the time of the process that records them.
   private readonly startMs = Date.now();
-  private readonly begun = performance.now();
+  private readonly startedAt = performance.now();
 
   constructor(private readonly command: Delivered) {}
 
@@ -26,7 +26,7 @@ export class DeliverySpan {
       traceparent: isTaken ? atSpan(traceparent, pushedBy) : continueTrace(traceparent),
       parentId: spanIdOf(traceparent),
       startMs: this.startMs,
-      endMs: this.startMs + performance.now() - this.begun,
+      endMs: this.startMs + performance.now() - this.startedAt,
       attributes: {
         'muster.organization_id': organizationId,
         'muster.agent_id': agentId,

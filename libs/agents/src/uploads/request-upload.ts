@@ -14,17 +14,17 @@ const lifetimeSeconds = 900;
 export async function requestUpload(
   database: Database,
   storage: ObjectStorage,
-  of: { organizationId: string; agentId: string },
+  agentRef: { organizationId: string; agentId: string },
   { jobId, filename, contentType, size }: UploadBody,
   now: Date,
 ): Promise<UploadTicket> {
   if (size > maxUploadBytes) {
     throw new AppError('payload_too_large', { detail: 'A file may have at most 100 MiB.' });
   }
-  const { organizationId, agentId } = of;
+  const { organizationId, agentId } = agentRef;
   const id = newId();
   const key = `artifacts/${organizationId}/${jobId ?? agentId}/${id}-${safeName(filename)}`;
-  await requireOwnJob(database, of, jobId ?? null);
+  await requireOwnJob(database, agentRef, jobId ?? null);
   const { url, headers } = await storage.presignPut(key, { contentType, size, expiresInSeconds: lifetimeSeconds });
   await database.query(
     { organizationId },

@@ -6,7 +6,7 @@ import { runEnded } from '../lifecycle/decide-idle-stop';
  * SQL that assigns the agent to a job, for the statement that starts the job. Both arguments are parameters of the
  * statement, such as `$1`.
  */
-export function takeMachine(agentId: string, jobId: string): string {
+export function assignJobSql(agentId: string, jobId: string): string {
   return `UPDATE agent SET current_job_id = ${jobId}, dispatched_at = muster_now(), last_activity_at = muster_now(),
            last_activity = 'a job was assigned to it' WHERE id = ${agentId}`;
 }
@@ -15,7 +15,7 @@ export function takeMachine(agentId: string, jobId: string): string {
  * SQL that marks a job's run command as acknowledged. `begun` is a CTE that has a row if the job's worker reports that
  * it has started the run. The job is passed as a parameter, because a plan that joins it may scan all commands.
  */
-export function markRunTaken({ begun, jobId }: { begun: string; jobId: string }): string {
+export function acknowledgeRunSql({ begun, jobId }: { begun: string; jobId: string }): string {
   return `UPDATE agent_command c SET taken_at = COALESCE(c.taken_at, muster_now()), next_push_at = NULL, push_error = NULL
     FROM ${begun} WHERE c.job_id = ${jobId} AND c.kind = 'run' AND c.status = 'pending'`;
 }
@@ -47,11 +47,11 @@ export function releaseMachine(
  * Records that a stop_job command ends the rest of a job on the machine. The agent gets no new work until that command
  * ends or the machine boots again.
  */
-export function beginClearing(tx: Transaction, agentId: string, commandId: string): void {
-  tx.defer('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId], 'clear_agent');
+export function startCleanup(tx: Transaction, agentId: string, commandId: string): void {
+  tx.defer('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId], 'start_cleanup');
 }
 
-export async function endClearing(tx: Transaction, agentId: string, commandId: string): Promise<void> {
+export async function finishCleanup(tx: Transaction, agentId: string, commandId: string): Promise<void> {
   await tx.execute('UPDATE agent SET clearing_command_id = NULL WHERE id = $1 AND clearing_command_id = $2', [
     agentId,
     commandId,
@@ -62,7 +62,7 @@ export async function endClearing(tx: Transaction, agentId: string, commandId: s
  * Detaches the pending stop commands from a job that is being deleted, because they must outlive it. Their payloads
  * name the job.
  */
-export async function keepStopOrders(tx: Transaction, jobId: string): Promise<void> {
+export async function detachStopCommands(tx: Transaction, jobId: string): Promise<void> {
   await tx.execute(
     `UPDATE agent_command SET job_id = NULL WHERE job_id = $1 AND kind = 'stop_job'
        AND (status = 'pending' OR id = (SELECT clearing_command_id FROM agent a WHERE a.id = agent_command.agent_id))`,
@@ -74,6 +74,6 @@ export async function keepStopOrders(tx: Transaction, jobId: string): Promise<vo
  * SQL that marks agents as checked now by the dispatch sweep. `ids` is a query that locks the agents and returns their
  * ids.
  */
-export function markSwept(ids: string): string {
+export function markDispatchSweptSql(ids: string): string {
   return `UPDATE agent SET dispatch_swept_at = muster_now() WHERE id IN (${ids}) RETURNING id`;
 }

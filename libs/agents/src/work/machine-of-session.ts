@@ -1,24 +1,24 @@
 import type { AgentCommandEntity, AgentEntity, Transaction } from '@muster/database';
 
 /** The job or the session that already uses the agent. */
-export type MachineTaken = { jobId: string } | { sessionId: string };
+export type AgentBusy = { jobId: string } | { sessionId: string };
 
 /**
  * Assigns the agent to an autopilot session, so that it gets no jobs. The caller holds the agent's lock. Returns null
  * on success, and otherwise the current user of the agent.
  */
-export async function takeForSession(
+export async function assignAgentToSession(
   tx: Transaction,
   { organizationId, agentId }: { organizationId: string; agentId: string },
   sessionId: string,
-): Promise<MachineTaken | null> {
-  const taken = await tx.execute(
+): Promise<AgentBusy | null> {
+  const assigned = await tx.execute(
     `UPDATE agent SET autopilot_session_id = $3, last_activity_at = muster_now(), last_activity = 'an autopilot session'
      WHERE id = $1 AND organization_id = $2 AND current_job_id IS NULL AND autopilot_session_id IS NULL`,
     [agentId, organizationId, sessionId],
-    'take_agent_for_session',
+    'assign_agent_to_session',
   );
-  if (taken > 0) return null;
+  if (assigned > 0) return null;
   const [agent] = await tx.query<Pick<AgentEntity, 'currentJobId' | 'autopilotSessionId'>>(
     'SELECT current_job_id, autopilot_session_id FROM agent WHERE id = $1 AND organization_id = $2',
     [agentId, organizationId],

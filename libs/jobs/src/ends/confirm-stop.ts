@@ -1,4 +1,4 @@
-import { endClearing, moveAgent } from '@muster/agents';
+import { finishCleanup, moveAgent } from '@muster/agents';
 import {
   type AgentCommandEntity,
   type AgentEntity,
@@ -58,7 +58,7 @@ async function clear(
     // Its new boot, or its end, clears it.
     if (moved) return;
   }
-  await endClearing(tx, agentId, commandId);
+  await finishCleanup(tx, agentId, commandId);
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
 }
 

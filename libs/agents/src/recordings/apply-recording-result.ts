@@ -16,18 +16,18 @@ export interface RecordingOutput {
 
 /** Reads a worker's report. An older worker that only records videos sends one file as `key`. */
 export function recordingOutputOf(output: unknown): RecordingOutput {
-  const said = (typeof output === 'object' && output !== null ? output : {}) as Record<string, unknown>;
+  const report = (typeof output === 'object' && output !== null ? output : {}) as Record<string, unknown>;
   const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
-  const events = textOf(said['events']);
-  const kind = said['kind'];
+  const events = textOf(report['events']);
+  const kind = report['kind'];
   return {
-    video: textOf(said['video']) ?? (events === null ? textOf(said['key']) : null),
+    video: textOf(report['video']) ?? (events === null ? textOf(report['key']) : null),
     events,
     kind: kind === 'screen' || kind === 'browser' ? kind : null,
   };
 }
 
-const unsaid = 'The worker gave no reason.';
+const noReason = 'The worker gave no reason.';
 
 /** An ended command of a recording. */
 interface EndedCommand {
@@ -54,7 +54,7 @@ export function applyRecordingResult(
     tx.defer(
       `UPDATE recording SET status = 'failed', error = $3, ended_at = muster_now()
        WHERE id = $1 AND agent_id = $2 AND status = ANY($4)`,
-      [recordingId, agentId, error || unsaid, from],
+      [recordingId, agentId, error || noReason, from],
       'recording_failed',
     );
   } else if (kind === 'start_recording') {
@@ -91,7 +91,7 @@ export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
     [
       waiting.map(({ recordingId }) => recordingId),
       waiting.map(({ kind }) => waitsIn[kind]),
-      waiting.map(({ error }) => error || unsaid),
+      waiting.map(({ error }) => error || noReason),
     ],
     'fail_recordings',
   );
@@ -102,7 +102,7 @@ export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
  * worker. A stopping recording is left to its command: its file may already be uploaded and the result on its way.
  * Otherwise the new worker reports an error.
  */
-export function failRecordingsOfOldBoot(tx: Transaction, of: { organizationId: string; agentId: string }): void {
+export function failRecordingsOfOldBoot(tx: Transaction, agentRef: { organizationId: string; agentId: string }): void {
   tx.defer(
     `UPDATE recording r SET status = 'failed', error = 'The worker was restarted while it recorded.', ended_at = muster_now()
      WHERE r.agent_id = $1 AND r.organization_id = $2
@@ -110,16 +110,19 @@ export function failRecordingsOfOldBoot(tx: Transaction, of: { organizationId: s
          SELECT FROM agent_command c
          WHERE c.agent_id = $1 AND c.status = 'pending' AND c.kind = 'start_recording' AND c.taken_at IS NOT NULL
            AND c.payload->>'recordingId' = r.id::text))`,
-    [of.agentId, of.organizationId],
+    [agentRef.agentId, agentRef.organizationId],
     'fail_recordings_of_old_boot',
   );
 }
 
 /** Fails the unfinished recordings of a terminated agent. */
-export function failRecordingsOfTerminated(tx: Transaction, of: { organizationId: string; agentId: string }): void {
+export function failRecordingsOfTerminated(
+  tx: Transaction,
+  agentRef: { organizationId: string; agentId: string },
+): void {
   tx.defer(
     `UPDATE recording SET status = 'failed', error = 'The agent was terminated.', ended_at = muster_now()
      WHERE agent_id = $1 AND organization_id = $2 AND status IN ('starting', 'recording', 'stopping')`,
-    [of.agentId, of.organizationId],
+    [agentRef.agentId, agentRef.organizationId],
   );
 }

@@ -56,9 +56,9 @@ describe('A command with a bundle', () => {
     // The signature contains the time, to the second.
     await new Promise((resolve) => setTimeout(resolve, 1100));
     expect((await deliver()).url).not.toBe(first.url);
-    const [kept] = await db.query<{ payload: object }>('system', 'SELECT payload FROM agent_command WHERE id = $1', [
+    const [stored] = await db.query<{ payload: object }>('system', 'SELECT payload FROM agent_command WHERE id = $1', [
       id,
     ]);
-    expect(kept!.payload).toEqual(payload);
+    expect(stored!.payload).toEqual(payload);
   });
 });

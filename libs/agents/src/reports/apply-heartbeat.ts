@@ -3,7 +3,7 @@ import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { noSuchAgent } from '../registry/agent-row';
 import { checksUntilAttempt } from '../recovery/decide-recovery';
-import { settleRecovery } from '../recovery/recover-agent';
+import { endRecovery } from '../recovery/recover-agent';
 import { moveAgent } from '../lifecycle/move-agent';
 import { completeWake } from '../lifecycle/wakes';
 import { appendTimeline } from '@muster/timeline';
@@ -28,7 +28,7 @@ interface Beat extends Pick<AgentEntity, 'status' | 'bootId' | 'drain'> {
  * Processes a heartbeat in one statement, because a thousand machines report every few seconds. Only a heartbeat that
  * moves its agent needs a transaction.
  */
-export async function takeHeartbeat(
+export async function applyHeartbeat(
   database: Database,
   organizationId: string,
   body: HeartbeatBody,
@@ -38,8 +38,8 @@ export async function takeHeartbeat(
 ): Promise<HeartbeatAnswer> {
   const { agentId, bootId, vmState, vmIp, workerVersion, activity } = body;
   const healthy = body.healthy ?? true;
-  const said = body.runningJobIds ?? [];
-  const running = said.filter(isUuid);
+  const reportedIds = body.runningJobIds ?? [];
+  const running = reportedIds.filter(isUuid);
   const [beat] = await database.query<Beat>(
     { organizationId },
     heartbeat,
@@ -68,10 +68,10 @@ export async function takeHeartbeat(
       status,
     );
   }
-  const of = { organizationId, agentId };
-  if (healthy && beat.recovering) await database.transaction({ organizationId }, (tx) => settleRecovery(tx, of));
+  const agentRef = { organizationId, agentId };
+  if (healthy && beat.recovering) await database.transaction({ organizationId }, (tx) => endRecovery(tx, agentRef));
   const move = decideHeartbeat({ status, healthy, unhealthyBefore, unhealthyNow, drain });
-  const moved = move ? await database.transaction({ organizationId }, (tx) => applyMove(tx, of, move)) : null;
+  const moved = move ? await database.transaction({ organizationId }, (tx) => applyMove(tx, agentRef, move)) : null;
   // Every third unhealthy check enqueues another attempt: an obstacle may be gone.
   const checks = beat.recoveryChecks ?? 0;
   if (checks > 0 && checks % checksUntilAttempt === 0) {
@@ -79,7 +79,7 @@ export async function takeHeartbeat(
       tx.enqueue({ queue: 'dispatch', name: 'recover-agent', payload: { agentId } }),
     );
   }
-  const abandon = [...beat.abandon, ...said.filter((id) => !isUuid(id))];
+  const abandon = [...beat.abandon, ...reportedIds.filter((id) => !isUuid(id))];
   const answer = { status: moved ?? status, serverTime: now.toISOString(), pendingCommands, abandon };
   return beat.tunnelFails ? { ...answer, tunnel: 'unreachable' } : answer;
 }
@@ -117,31 +117,31 @@ const heartbeat = `
           WHERE c.agent_id = a.id AND c.status = 'pending' AND c.taken_at IS NULL AND c.deadline > muster_now())
            AS pending_commands,
          ARRAY(
-           SELECT said.id::text FROM unnest($11::uuid[]) AS said (id)
+           SELECT reported.id::text FROM unnest($11::uuid[]) AS reported (id)
            WHERE NOT EXISTS (
              SELECT FROM job j
-             WHERE j.id = said.id AND j.agent_id = a.id AND j.organization_id = a.organization_id
+             WHERE j.id = reported.id AND j.agent_id = a.id AND j.organization_id = a.organization_id
                AND j.status IN ('queued', 'running'))) AS abandon,
          COALESCE(a.unreachable_tunnel = COALESCE($4, a.public_tunnel_url, a.tunnel_url), false) AS tunnel_fails
   FROM agent a WHERE a.id = $1 AND a.organization_id = $2`;
 
 async function applyMove(
   tx: Transaction,
-  of: { organizationId: string; agentId: string },
+  agentRef: { organizationId: string; agentId: string },
   { reason, recovered, ...moved }: HeartbeatMove,
 ): Promise<AgentStatus | null> {
-  if (!(await moveAgent(tx, { ...of, ...moved, source: 'heartbeat', reason }))) return null;
+  if (!(await moveAgent(tx, { ...agentRef, ...moved, source: 'heartbeat', reason }))) return null;
   if (recovered) {
     // The machine that the open wake waits for is running.
-    await completeWake(tx, of);
+    await completeWake(tx, agentRef);
     const note = {
       kind: 'provisioning' as const,
       source: 'heartbeat',
       message: `Auto-recovery: the agent ${reason}; commands and queued jobs continue`,
       data: { autoRecovery: true, reason },
     };
-    appendTimeline(tx, of, [note]);
-    await resumeWork(tx, of);
+    appendTimeline(tx, agentRef, [note]);
+    await resumeWork(tx, agentRef);
   }
   return moved.to;
 }

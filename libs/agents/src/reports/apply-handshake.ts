@@ -5,7 +5,7 @@ import { agentMoves, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import { withEndedBoot } from '../lifecycle/ended-boots';
 import { completeLateWake, completeWake } from '../lifecycle/wakes';
-import { failRecordingsOfOldBoot } from '../recordings/settle-recordings';
+import { failRecordingsOfOldBoot } from '../recordings/apply-recording-result';
 import { appendTimeline } from '@muster/timeline';
 import { refusedMachine } from '../registry/machine-caller';
 import { resumeWork } from '../commands/resume-work';
@@ -14,7 +14,7 @@ import { tunnelUrlOf } from './tunnel-url';
 const welcome: readonly AgentStatus[] = agentMoves.boot.from;
 
 /** Processes the handshake of a booted machine. Returns the agent's status. */
-export async function takeHandshake(
+export async function applyHandshake(
   tx: Transaction,
   organizationId: string,
   body: HandshakeBody,
@@ -22,7 +22,7 @@ export async function takeHandshake(
   { from, serviceUrl }: { from?: string; serviceUrl?: string } = {},
 ): Promise<{ status: AgentStatus }> {
   const { agentId, bootId, workerVersion, hostname, platform, capabilities, machineCapabilities = null } = body;
-  const of = { organizationId, agentId };
+  const agentRef = { organizationId, agentId };
   const agent = await loadAgent(tx, organizationId, agentId, 'lock');
   if (!welcome.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
   await requireLivingBoot(tx, agent, bootId);
@@ -59,7 +59,7 @@ export async function takeHandshake(
   // The machine has not rebooted yet: only another boot ends the reboot.
   if (agent.status === 'rebooting' && sameBoot) return { status: agent.status };
   const status = onStatusOf(agent);
-  appendTimeline(tx, of, [
+  appendTimeline(tx, agentRef, [
     {
       kind: 'provisioning',
       source: 'handshake',
@@ -69,12 +69,12 @@ export async function takeHandshake(
   ]);
   if (agent.status !== status || !sameBoot) {
     const reason = sameBoot ? 'the worker reported again' : 'the worker reported after its boot';
-    await moveAgent(tx, { ...of, move: 'boot', to: status, source: 'handshake', reason });
+    await moveAgent(tx, { ...agentRef, move: 'boot', to: status, source: 'handshake', reason });
   }
-  await completeWake(tx, of);
-  if (agent.status === 'offline' && !sameBoot) await completeLateWake(tx, of);
-  await resumeWork(tx, of);
-  if (!sameBoot) failRecordingsOfOldBoot(tx, of);
+  await completeWake(tx, agentRef);
+  if (agent.status === 'offline' && !sameBoot) await completeLateWake(tx, agentRef);
+  await resumeWork(tx, agentRef);
+  if (!sameBoot) failRecordingsOfOldBoot(tx, agentRef);
   return { status };
 }
 

@@ -6,7 +6,7 @@ import { refusedMachine } from '../registry/machine-caller';
 import { tunnelUrlOf } from './tunnel-url';
 
 /** Records a machine's installation progress on the agent's timeline. */
-export async function takeSetupStatus(
+export async function recordSetupStatus(
   tx: Transaction,
   organizationId: string,
   body: SetupStatusBody,

@@ -11,8 +11,8 @@ const reportAfterMs = 100;
  * command is pushed once more and the worker recognizes its id. A run that reports its start needs no record here,
  * because the report writes it.
  */
-export class TakenCommands {
-  private readonly logger = new Logger('TakenCommands');
+export class AcknowledgedCommands {
+  private readonly logger = new Logger('AcknowledgedCommands');
   /** Commands of runs that have not reported yet, by job id. */
   private readonly waiting = new Map<string, string>();
   private timer?: NodeJS.Timeout;
@@ -23,7 +23,7 @@ export class TakenCommands {
     private readonly pubSub: PubSub,
   ) {}
 
-  async note({ id, jobId, kind }: CommandRow): Promise<void> {
+  async record({ id, jobId, kind }: CommandRow): Promise<void> {
     if (kind !== 'run' || !jobId) return this.write([id]);
     this.stopListening ??= this.pubSub.subscribe('job', (reported) => this.waiting.delete(reported));
     this.waiting.set(jobId, id);

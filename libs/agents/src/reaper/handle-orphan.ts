@@ -23,7 +23,7 @@ const stopLimitMs = 30_000;
 const logger = new Logger('reaper');
 
 /** Handles one machine that no agent seems to own, and stops it if the finding is confirmed. */
-export async function settleOrphan(
+export async function handleOrphan(
   database: Database,
   provider: MachineProvider,
   { place, found }: { place: Place; found: ListedMachine },
@@ -32,19 +32,19 @@ export async function settleOrphan(
   const decided = await database.transaction('system', (tx) => decide(tx, { place, found }, provider, limits));
   if (decided.step !== 'stop') return decided.step;
   const { owner, reason } = decided;
-  const what = `${place.provider} machine ${found.ref}`;
+  const subject = `${place.provider} machine ${found.ref}`;
   try {
     await unless(limits.signal, stopLimitMs, provider.stop(machineOfOrphan(place.asking, found)));
   } catch (error) {
-    const said = (error as Error).message;
-    logger.error(`could not stop ${what} (${reason}): ${said}`);
+    const message = (error as Error).message;
+    logger.error(`could not stop ${subject} (${reason}): ${message}`);
     await database.transaction('system', async (tx) => {
       await tx.execute(`UPDATE machine_finding SET acted_at = NULL ${whereOrphan}`, keyOf(place, found));
-      record(tx, owner, 'error', `the machine ${found.ref}, which no agent owns, could not be stopped: ${said}`);
+      record(tx, owner, 'error', `the machine ${found.ref}, which no agent owns, could not be stopped: ${message}`);
     });
     return 'failed';
   }
-  logger.warn(`stopped ${what}: ${reason}`);
+  logger.warn(`stopped ${subject}: ${reason}`);
   await database.transaction('system', (tx) => {
     record(tx, owner, 'warn', `the machine ${found.ref} was stopped: ${reason}`);
     return Promise.resolve();
