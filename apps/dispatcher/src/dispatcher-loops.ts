@@ -89,7 +89,7 @@ export class DispatcherLoops extends AppLoops {
         {
           name: 'stop idle agents',
           intervalMs: idleMonitorTickMs,
-          runOnce: (round) => stopIdleAgents(database, { foresee: nextExpectedRun }, round),
+          runOnce: (round) => stopIdleAgents(database, { findExpectedRun: nextExpectedRun }, round),
         },
         { name: 'learn habits', intervalMs: idleMonitorTickMs, runOnce: (round) => learnHabits(database, round) },
         {

@@ -103,7 +103,7 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
     const messages = entries
       .map(({ message }: { message: string }) => message)
       .filter((text: string) => /^imaging/.test(text));
-    expect(messages[0]).toMatch(/^imaging_images was asked for by/);
+    expect(messages[0]).toMatch(/^imaging_images was requested by/);
     expect(messages).toContain(`imaging_images: ${count + 2} of ${count + 2} images are done, 2 failed`);
     expect(messages.at(-1)).toBe('imaging_images is done');
     expect(JSON.stringify(entries)).not.toMatch(/771400917|\.dex/);

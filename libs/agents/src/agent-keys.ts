@@ -3,36 +3,36 @@ import { type Actor, insertApiKey, newApiKey, type Principal } from '@muster/acc
 import type { Database, Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 
-interface AgentOf {
+interface AgentRef {
   organizationId: string;
   agentId: string;
 }
 
 /**
- * Makes a worker key that is bound to the agent. Its secret is derived from the master key ring and the key's id, so
- * that the service can hand it to the machine again without keeping it.
+ * Creates a worker key that is bound to the agent. The secret is derived from the master key ring and the key's id, so
+ * the service can send it to the machine again without storing it.
  */
 export async function issueAgentKey(
   tx: Transaction,
   keyRing: KeyRing,
   actor: Actor | Principal,
-  agent: AgentOf & { name: string },
+  agent: AgentRef & { name: string },
 ): Promise<string> {
   const { organizationId, agentId } = agent;
-  const given = derivedKeys(keyRing, newApiKey().id)[0]!;
+  const workerKey = derivedKeys(keyRing, newApiKey().id)[0]!;
   await insertApiKey(tx, actor, {
     organizationId,
     name: `agent ${agent.name}`,
     scope: 'worker',
     agentId,
     expiresAt: null,
-    chosenSecret: given,
+    chosenSecret: workerKey,
   });
-  return given;
+  return workerKey;
 }
 
-/** The newest key of the agent that still holds, derived again; null where there is none that we can derive. */
-export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentOf): Promise<string | null> {
+/** Derives the agent's newest valid key again. Null if the agent has no valid key that the key ring can derive. */
+export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentRef): Promise<string | null> {
   const [row] = await database.query<{ workerKeys: string[] }>(
     { organizationId: agent.organizationId },
     `SELECT ${workerKeysOf('a')} AS worker_keys FROM agent a WHERE a.id = $1 AND a.organization_id = $2`,
@@ -42,7 +42,7 @@ export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: Ag
   return deriveKey(keyRing, row?.workerKeys ?? []);
 }
 
-/** For a statement over agents: the newest keys that may still hold of the one that \`agent\` names, each as id and hash. */
+/** SQL: the newest unexpired worker keys of the agent with the alias `agent`, each as id and hash. */
 export function workerKeysOf(agent: string): string {
   return `ARRAY(
     SELECT k.id || ' ' || k.secret_hash FROM api_key k
@@ -51,7 +51,7 @@ export function workerKeysOf(agent: string): string {
     ORDER BY k.created_at DESC LIMIT 10)`;
 }
 
-/** The first of them, as workerKeysOf has them, whose secret is one that we derive. */
+/** Returns the first key of `workerKeysOf` with a secret that the key ring can derive. */
 export function deriveKey(keyRing: KeyRing, workerKeys: string[]): string | null {
   for (const idAndHash of workerKeys) {
     const [id, secretHash] = idAndHash.split(' ') as [string, string];
@@ -61,7 +61,7 @@ export function deriveKey(keyRing: KeyRing, workerKeys: string[]): string | null
   return null;
 }
 
-/** The key as each master key makes it, the active one's first. */
+/** The key derived with each master key, the active one first. */
 function derivedKeys(keyRing: KeyRing, id: string): string[] {
   return keyRing.derive('agent-key', id).map((secret) => `msk_${id}_${secret.toString('base64url')}`);
 }

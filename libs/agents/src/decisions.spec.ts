@@ -6,7 +6,7 @@ import {
   type IdleStopPolicy,
 } from '@muster/contracts';
 import { decideCommand } from './commands/start-command';
-import { decideLeft } from './orders/leave-order';
+import { decideFinalStatus } from './orders/finish-order';
 import { decideIdleStop, runEnded } from './lifecycle/decide-idle-stop';
 import { decideSilence } from './lifecycle/fail-silent-agents';
 import { decideHeartbeat } from './reports/decide-heartbeat';
@@ -47,10 +47,10 @@ describe('why a machine is on, and until when', () => {
     explainAgent(facts, expected, now);
   const runIn = (minutes: number) => ({ name: 'Nightly claims', at: minutesAgo(-minutes) });
 
-  it('counts from the last activity, and without one from its being on', () => {
+  it('counts the idle time from the last activity, or without one from the time at which the agent came online', () => {
     expect(explain(agent).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
-    const fresh = { ...agent, lastActivityAt: null };
-    expect(explain(fresh)).toEqual({
+    const neverActive = { ...agent, lastActivityAt: null };
+    expect(explain(neverActive)).toEqual({
       stopAt: new Date('2026-03-02T08:30:00.000Z'),
       why: expect.stringContaining('about to be stopped'),
       reason: 'idle',
@@ -61,11 +61,11 @@ describe('why a machine is on, and until when', () => {
     ['The machine did not report in time.', ': The machine did not report in time. Idle stop comes'],
     ['the worker reported', ': the worker reported. Idle stop comes'],
     ['', '2026-03-02T08:00:00.000Z. Idle stop comes'],
-  ])('has one full stop after the reason %p', (statusReason, part) => {
+  ])('puts one full stop after the reason %p', (statusReason, part) => {
     expect(explain({ ...agent, statusReason }).why).toContain(part);
   });
 
-  it('says what extended it last, and what it costs since it was started', () => {
+  it('names the last activity and the cost since the start', () => {
     const { why } = explain(agent);
     expect(why).toContain('Last activity: a job’s log at 2026-03-02T08:50:00.000Z.');
     expect(why).toContain('On since 2026-03-02T07:30:00.000Z, about $0.18 so far.');
@@ -82,7 +82,7 @@ describe('why a machine is on, and until when', () => {
     [{ idleAutoStopExempt: true }, 'it is pinned'],
     [{ autoStopEnabled: false }, 'idle stop is off'],
     [{ provider: 'external' as const }, 'its machine is external and cannot be stopped by the service'],
-  ])('has no end with %j', (facts, reason) => {
+  ])('keeps the machine on with %j', (facts, reason) => {
     const { stopAt, why } = explain({ ...agent, ...facts });
     expect([stopAt, why]).toEqual([null, expect.stringContaining(`It stays on: ${reason}.`)]);
   });
@@ -96,11 +96,11 @@ describe('why a machine is on, and until when', () => {
     [{ autoStopEnabled: false }, 'kept on: idle stop is off'],
     [{ queued: true }, 'kept on: has work'],
     [{ provider: 'external' as const }, 'switched on and off by hand'],
-  ])('says in a few words why: %j', (facts, reason) => {
+  ])('gives a short reason: %j', (facts, reason) => {
     expect(explain({ ...agent, ...facts }).reason).toBe(reason);
   });
 
-  it('says which run it expects, and when its machine is woken for that', () => {
+  it('names the next scheduled run and when the machine is woken for it', () => {
     expect(explain(agent, runIn(50)).why).toContain(
       'Idle stop comes at 2026-03-02T09:20:00.000Z. Last activity: a job’s log at 2026-03-02T08:50:00.000Z. ' +
         'Next it expects the run of Nightly claims at 2026-03-02T09:50:00.000Z. On since',
@@ -110,11 +110,11 @@ describe('why a machine is on, and until when', () => {
       'at 2026-03-02T09:50:00.000Z, and is woken for it at 2026-03-02T09:48:51.000Z.',
     );
     expect(explain({ ...stopped, prewake: false }, runIn(50)).why).toMatch(/at 2026-03-02T09:50:00.000Z\.$/);
-    // Its time to be woken is over: it was, and somebody stopped it.
+    // The wake time has passed: the machine was woken, and a user stopped it.
     expect(explain(stopped, runIn(1)).why).toMatch(/at 2026-03-02T09:01:00.000Z\.$/);
   });
 
-  it('is kept for a run that it would be woken for again at once, and not for one that nobody launches', () => {
+  it('keeps a machine on for a scheduled run that is due soon, but not long after a run that was not launched', () => {
     const held = explain(agent, runIn(21));
     expect(held.stopAt).toEqual(new Date('2026-03-02T09:22:00.000Z'));
     expect(explain(agent, runIn(21.5)).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
@@ -127,14 +127,14 @@ describe('why a machine is on, and until when', () => {
     });
   });
 
-  it('is only asked of machines that may be on', () => {
+  it('gives a stop time only for machines that may be on', () => {
     for (const status of ['stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const) {
       const { stopAt, why } = explain({ ...agent, status, onSince: null });
       expect([stopAt, why.endsWith('Z: the worker reported.')]).toEqual([null, true]);
     }
   });
 
-  it('ends one that does not report as well, a whole limit after it fell silent, whatever waits for it', () => {
+  it('stops a silent machine too, a full limit after its last report, even if a job waits for it', () => {
     const lastActivityAt = minutesAgo(60);
     const offline = { ...agent, lastActivityAt, status: 'offline' as const, statusSince: minutesAgo(5) };
     const silent = { ...offline, silentSince: minutesAgo(5), queued: true };
@@ -171,12 +171,12 @@ describe('an idle stop', () => {
     expected: null,
   };
 
-  it('comes at its time and not a moment before', () => {
+  it('stops an idle machine at the limit and not earlier', () => {
     expect(decideIdleStop(idle, now)).toMatchObject({ action: 'stop', reason: 'idle for 30 min, the limit is 30 min' });
     expect(decideIdleStop(idle, new Date(now.getTime() - 1)).action).toBe('wait');
   });
 
-  it('comes as adaptive has learned, and says from what; never later than the limit', () => {
+  it('stops at the time that the adaptive policy learned, names its basis, and never exceeds the limit', () => {
     const adaptive = { ...idle, idleStopPolicy: 'adaptive' as const, lastActivity: runEnded };
     const seldom = { ...adaptive, lastActivityAt: minutesAgo(0.1), gaps: Array.from({ length: 12 }, () => 7_200_000) };
     expect(decideIdleStop(seldom, now)).toMatchObject({
@@ -201,19 +201,19 @@ describe('an idle stop', () => {
     expect(decideIdleStop({ ...adaptive, gaps: null, lastActivityAt: minutesAgo(5) }, now).action).toBe('stop');
   });
 
-  it('waits its whole limit where something else than a run was the last to happen', () => {
+  it('waits the whole limit if the last activity was not the end of a run', () => {
     const gaps = Array.from({ length: 12 }, () => 7_200_000);
-    for (const lastActivity of ['somebody at work', 'its handshake', null]) {
+    for (const lastActivity of ['activity that a client reported', 'its handshake', null]) {
       const facts = { ...idle, idleStopPolicy: 'adaptive' as const, gaps, lastActivity };
       expect(decideIdleStop({ ...facts, lastActivityAt: minutesAgo(29) }, now).action).toBe('wait');
       expect(decideIdleStop(facts, now).action).toBe('stop');
     }
   });
 
-  it('is forbidden to adaptive by all that forbids it to fixed', () => {
+  it('keeps a machine on with the adaptive policy for the same reasons as with the fixed one', () => {
     const gaps = Array.from({ length: 12 }, () => 7_200_000);
     const adaptive = { ...idle, idleStopPolicy: 'adaptive' as const, lastActivity: runEnded, gaps };
-    const kept = [
+    const reasons = [
       { running: true },
       { queued: true },
       { commands: true },
@@ -223,17 +223,17 @@ describe('an idle stop', () => {
       { autoStopEnabled: false },
       { provider: 'external' as const },
     ];
-    for (const facts of kept) expect(decideIdleStop({ ...adaptive, ...facts }, now).action).toBe('stay');
+    for (const facts of reasons) expect(decideIdleStop({ ...adaptive, ...facts }, now).action).toBe('stay');
   });
 
-  it('that failed is tried again, but not at once', () => {
+  it('tries a failed stop again after a pause', () => {
     expect(decideIdleStop({ ...idle, idleStopFailedAt: minutesAgo(29) }, now).action).toBe('wait');
     expect(decideIdleStop({ ...idle, idleStopFailedAt: minutesAgo(30) }, now).action).toBe('stop');
     const short = { ...idle, idleStopMinutes: 0.05, idleStopFailedAt: minutesAgo(0.5) };
     expect(decideIdleStop(short, now).action).toBe('wait');
   });
 
-  it('is never nearer for activity, wherever that falls', () => {
+  it('never moves the stop to an earlier time because of activity', () => {
     for (let minute = 0; minute < 60; minute += 1) {
       const before = decideIdleStop({ ...idle, lastActivityAt: minutesAgo(minute + 1) }, now).stopAt!;
       const after = decideIdleStop({ ...idle, lastActivityAt: minutesAgo(minute) }, now).stopAt!;
@@ -245,7 +245,7 @@ describe('an idle stop', () => {
 describe('a heartbeat', () => {
   const facts = { status: 'online' as const, healthy: true, unhealthyBefore: 0, unhealthyNow: 0, drain: null };
 
-  it('moves nothing, nearly always', () => {
+  it('moves no agent with most heartbeats', () => {
     expect(decideHeartbeat(facts)).toBeNull();
     expect(decideHeartbeat({ ...facts, healthy: false, unhealthyNow: 2 })).toBeNull();
     for (const status of ['starting', 'stopping', 'rebooting', 'stopped', 'terminated'] as const) {
@@ -255,7 +255,7 @@ describe('a heartbeat', () => {
     expect(decideHeartbeat({ ...facts, status: 'offline', healthy: false, unhealthyNow: 4 })).toBeNull();
   });
 
-  it('recovers what is offline, or being woken for that, and well', () => {
+  it('moves an offline or starting agent to online with a healthy heartbeat', () => {
     for (const status of ['offline', 'starting'] as const) {
       expect(decideHeartbeat({ ...facts, status })).toMatchObject({ to: 'online', recovered: true });
     }
@@ -266,13 +266,13 @@ describe('a heartbeat', () => {
 describe('silence', () => {
   const agent = { status: 'online' as const, lastSeen: minutesAgo(2), statusSince: minutesAgo(5) };
 
-  it('makes a machine offline once it has lasted too long', () => {
+  it('moves a machine to offline after too long a silence', () => {
     expect(decideSilence(agent, now, 120_000)).toBeNull();
     expect(decideSilence(agent, now, 119_999)).toBe('no heartbeat for 120 s');
     expect(decideSilence({ ...agent, status: 'draining' }, now, 1000)).not.toBeNull();
   });
 
-  it('counts from the moment of being online, and is expected of machines that are not', () => {
+  it('counts silence from the time at which the agent came online, and ignores agents that are not on', () => {
     expect(decideSilence({ ...agent, lastSeen: null, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
     expect(decideSilence({ ...agent, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
     for (const status of ['offline', 'stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const) {
@@ -285,7 +285,7 @@ describe('a command', () => {
   const decide = (status: AgentStatus, more: object = {}, kind: CommandKind = 'snippet') =>
     decideCommand({ status, provider: 'local', autoWake: true, drain: null, ...more }, kind).action;
 
-  it('goes to a machine that is on or about to be, wakes one that is not, and leaves alone what nobody can start', () => {
+  it('issues a command to a machine that is on or booting, wakes one that is off, and refuses one that cannot be woken', () => {
     for (const status of ['online', 'starting', 'rebooting'] as const) expect(decide(status)).toBe('issue');
     for (const status of ['stopped', 'stopping', 'offline'] as const) {
       expect(decide(status)).toBe('wake');
@@ -295,14 +295,14 @@ describe('a command', () => {
     expect(decide('terminated')).toBe('refuse');
   });
 
-  it('that is a repair waits for an agent that is offline, whoever’s its machine is', () => {
+  it('issues a repair to an offline agent of any provider', () => {
     for (const provider of ['local', 'external', 'http'] as const) {
       expect(decide('offline', { provider, autoWake: false }, 'repair')).toBe('issue');
     }
     expect(decide('stopped', {}, 'repair')).toBe('wake');
   });
 
-  it('is nothing new where the agent is being drained, whatever its machine does meanwhile', () => {
+  it('gives a draining agent only commands that start no new work, in every status', () => {
     const allowed = ['stop_job', 'attach_recording', 'stop_recording', 'repair', 'restart'];
     for (const kind of commandKinds) {
       expect(decide('draining', {}, kind)).toBe(allowed.includes(kind) ? 'issue' : 'refuse');
@@ -323,20 +323,20 @@ describe('a file’s name in a key', () => {
     ['…', 'file'],
     ['.hidden', 'hidden'],
     ['x'.repeat(300), 'x'.repeat(100)],
-  ])('%p becomes %p', (given, name) => expect(safeName(given)).toBe(name));
+  ])('%p becomes %p', (filename, name) => expect(safeName(filename)).toBe(name));
 });
 
 describe('an agent whose machine would not stop', () => {
   const order = { status: 'stopping', previousStatus: 'online', drain: null } as const;
 
-  it('is what it was for as long as it reports', () => {
-    expect(decideLeft(order, true)).toBe('online');
-    expect(decideLeft({ ...order, previousStatus: 'draining', drain: 'finish' }, true)).toBe('draining');
-    expect(decideLeft({ ...order, previousStatus: 'offline' }, true)).toBe('offline');
-    expect(decideLeft(order, false)).toBe('offline');
+  it('returns an agent whose stop failed to its status while it still reports', () => {
+    expect(decideFinalStatus(order, true)).toBe('online');
+    expect(decideFinalStatus({ ...order, previousStatus: 'draining', drain: 'finish' }, true)).toBe('draining');
+    expect(decideFinalStatus({ ...order, previousStatus: 'offline' }, true)).toBe('offline');
+    expect(decideFinalStatus(order, false)).toBe('offline');
   });
 
-  it('is not on after a reboot that nothing reported from', () => {
-    expect(decideLeft({ ...order, status: 'rebooting' }, true)).toBe('offline');
+  it('moves an agent to offline after a reboot without a report', () => {
+    expect(decideFinalStatus({ ...order, status: 'rebooting' }, true)).toBe('offline');
   });
 });

@@ -40,8 +40,8 @@ export { issueCommand, issueRun, type NewCommand } from './commands/issue-comman
 export { sealPayload } from './commands/sealed-payload';
 export { actionKinds } from './commands/record-actions';
 export { longestLead, prewakeLead, prewakeLeadMs, prewakeTimeoutMs } from './lifecycle/boot-time';
-export type { ExpectedRun, Foresee } from './lifecycle/expected-run';
-export { keptGaps } from './habits/choose-idle-limit';
+export type { ExpectedRun, FindExpectedRun } from './lifecycle/expected-run';
+export { addIdleGap } from './habits/choose-idle-limit';
 export { learnHabits } from './habits/learn-habits';
 export { purgeIdleTimes } from './habits/purge-idle';
 export { readIdleSavings } from './habits/read-savings';
@@ -74,9 +74,9 @@ export {
   updateFunction,
 } from './functions/functions';
 export { requireOwnAgent } from './registry/machine-caller';
-export { takeHandshake } from './reports/take-handshake';
-export { takeHeartbeat } from './reports/take-heartbeat';
-export { takeSetupStatus } from './reports/take-setup-status';
+export { applyHandshake } from './reports/apply-handshake';
+export { applyHeartbeat } from './reports/apply-heartbeat';
+export { recordSetupStatus } from './reports/record-setup-status';
 export { Reaper } from './reaper/reaper';
 export { ReaperConfig } from './reaper/reaper.config';
 export { ReaperModule } from './reaper/reaper.module';
@@ -89,15 +89,15 @@ export { requestImagingUploads } from './imaging/request-imaging-uploads';
 export { requireDistinct, startImaging } from './imaging/start-imaging';
 export { type ArtifactRow, findArtifact, listArtifacts } from './uploads/list-artifacts';
 export { requestUpload } from './uploads/request-upload';
-export { lendDownload } from './extensions/lend-download';
+export { presignExtension } from './extensions/presign-extension';
 export {
-  beginClearing,
-  endClearing,
-  keepStopOrders,
-  markRunTaken,
-  markSwept,
+  startCleanup,
+  finishCleanup,
+  detachStopCommands,
+  acknowledgeRunSql,
+  markDispatchSweptSql,
   releaseMachine,
-  takeMachine,
+  assignJobSql,
 } from './work/machine-of-job';
-export { type MachineTaken, releaseSession, takeForSession, withdrawCommand } from './work/machine-of-session';
+export { type AgentBusy, releaseSession, assignAgentToSession, withdrawCommand } from './work/machine-of-session';
 export { enqueueDueRemovals, promiseRemoval, removeObjects } from './uploads/remove-objects';

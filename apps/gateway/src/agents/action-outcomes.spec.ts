@@ -55,7 +55,7 @@ describe('the outcome of an agent action that is a command', () => {
       expect(await statusOf(commandId)).toEqual({ status: 'success', output: '{"done":true}' });
       await result(commandId, { status: 'failed', error: 'too late' });
       const newEntries = (await timeline()).slice(before);
-      const by = expect.stringMatching(new RegExp(`^${action} was asked for by key \\w+: the key leaked$`));
+      const by = expect.stringMatching(new RegExp(`^${action} was requested by key \\w+: the key leaked$`));
       expect(newEntries).toEqual([
         { kind: 'provisioning', level: 'info', source: 'api', message: by, data: { commandId, action } },
         {
@@ -75,7 +75,7 @@ describe('the outcome of an agent action that is a command', () => {
     const [entry] = await timeline();
     expect(entry).toMatchObject({
       source: 'console',
-      message: expect.stringMatching(/^repair was asked for by \S+@\S+$/),
+      message: expect.stringMatching(/^repair was requested by \S+@\S+$/),
     });
   });
 

@@ -1,7 +1,7 @@
 import type { AgentStatus } from '@muster/contracts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { lastWakeFailures, MachineControl, MachinesModule, takeHandshake } from '@muster/agents';
+import { lastWakeFailures, MachineControl, MachinesModule, applyHandshake } from '@muster/agents';
 import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant, waitFor } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
@@ -78,7 +78,7 @@ describe('agent actions', () => {
   const act = (id: string, body: object, client = tenant.api) => client.post(`/api/agent/${id}/action`, body);
   const handshake = (agentId: string) =>
     harness.db.transaction('system', (tx) =>
-      takeHandshake(tx, tenant.organizationId, { agentId, bootId: 'new boot', workerVersion: '1' }),
+      applyHandshake(tx, tenant.organizationId, { agentId, bootId: 'new boot', workerVersion: '1' }),
     );
   const rowOf = async (id: string) =>
     (await harness.db.query<Record<string, any>>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0]!;

@@ -110,7 +110,7 @@ export class AgentCommandsController {
     const status = await readCommandStatus(database, commandRef, statusKinds);
     if (wait === 0 || status.status !== 'pending') return status;
     return this.streams.waiting(connection, 'commands', (signal) =>
-      waitForCommand({ database, pubSub }, commandRef, { waitMs: wait * 1000, signal, seen }),
+      waitForCommand({ database, pubSub }, commandRef, { waitMs: wait * 1000, signal, seenLength: seen }),
     );
   }
 

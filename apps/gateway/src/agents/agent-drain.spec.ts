@@ -1,5 +1,5 @@
 import type { AgentStatus } from '@muster/contracts';
-import { takeHandshake, takeHeartbeat } from '@muster/agents';
+import { applyHandshake, applyHeartbeat } from '@muster/agents';
 import { applyJobReport, Dispatch, DispatchConfig, JobsModule, settleStoppedAgent } from '@muster/jobs';
 import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
@@ -54,10 +54,10 @@ describe('draining', () => {
   const job = async (id: string) => (await tenant.api.get(`/api/jobs/${id}`)).body;
   const handshake = (agentId: string, bootId: string) =>
     harness.db.transaction('system', (tx) =>
-      takeHandshake(tx, tenant.organizationId, { agentId, bootId, workerVersion: '1' }),
+      applyHandshake(tx, tenant.organizationId, { agentId, bootId, workerVersion: '1' }),
     );
   const heartbeat = (agentId: string, bootId: string) =>
-    takeHeartbeat(harness.db, tenant.organizationId, { agentId, bootId }, new Date());
+    applyHeartbeat(harness.db, tenant.organizationId, { agentId, bootId }, new Date());
 
   async function makeFunction(): Promise<string> {
     const body = { name: `check_${newId().replaceAll('-', '_')}`, code: 'result = 1' };

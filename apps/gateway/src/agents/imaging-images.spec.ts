@@ -258,7 +258,7 @@ describe('imaging-images', () => {
     expect(late.accepted).toBe(false);
     const { entries } = (await tenant.api.get(`/api/agents/${agentId}/logs?order=asc`)).body;
     expect(entries.map(({ message }: { message: string }) => message)).toEqual([
-      expect.stringMatching(/^imaging_images was asked for by/),
+      expect.stringMatching(/^imaging_images was requested by/),
       'imaging_images: 1 of 2 images are done, 1 failed',
       'imaging_images is done',
     ]);

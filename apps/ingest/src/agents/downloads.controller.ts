@@ -1,7 +1,7 @@
 import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Caller, Endpoint, type Principal, workers } from '@muster/access';
-import { lendDownload, requireOwnAgent } from '@muster/agents';
+import { presignExtension, requireOwnAgent } from '@muster/agents';
 import { DownloadBody, DownloadTicket } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { findDeployableBundle } from '@muster/packs';
@@ -38,6 +38,6 @@ export class DownloadsController {
     const commandRef = { organizationId: caller.organizationId, agentId, commandId };
     const { database, storage } = this;
     const findInPacks = (organizationId: string, key: string) => findDeployableBundle(database, organizationId, key);
-    return lendDownload({ database, storage, findInPacks }, commandRef, this.clock.now());
+    return presignExtension({ database, storage, findInPacks }, commandRef, this.clock.now());
   }
 }

@@ -9,7 +9,7 @@ import {
   signingSecretsOf,
   workers,
 } from '@muster/access';
-import { AgentsConfig, requireOwnAgent, takeHandshake, takeHeartbeat, takeSetupStatus } from '@muster/agents';
+import { AgentsConfig, requireOwnAgent, applyHandshake, applyHeartbeat, recordSetupStatus } from '@muster/agents';
 import {
   HandshakeAnswer,
   HandshakeBody,
@@ -47,7 +47,7 @@ export class MachinesController {
   })
   heartbeat(@Caller() caller: Principal, @Ip() address: string, @Body() body: HeartbeatBody): Promise<HeartbeatAnswer> {
     requireOwnAgent(caller, body.agentId);
-    return takeHeartbeat(this.database, caller.organizationId, body, this.clock.now(), address);
+    return applyHeartbeat(this.database, caller.organizationId, body, this.clock.now(), address);
   }
 
   @Post('/api/agents/handshake')
@@ -67,7 +67,7 @@ export class MachinesController {
     const { organizationId } = caller;
     requireOwnAgent(caller, body.agentId);
     const { status } = await this.database.transaction({ organizationId }, (tx) =>
-      takeHandshake(tx, organizationId, body, { from: address, serviceUrl: publicAddress(this.base) }),
+      applyHandshake(tx, organizationId, body, { from: address, serviceUrl: publicAddress(this.base) }),
     );
     return {
       agentId: body.agentId,
@@ -102,7 +102,7 @@ export class MachinesController {
   ): Promise<SuccessAnswer> {
     const { organizationId } = caller;
     requireOwnAgent(caller, body.agentId);
-    await this.database.transaction({ organizationId }, (tx) => takeSetupStatus(tx, organizationId, body, address));
+    await this.database.transaction({ organizationId }, (tx) => recordSetupStatus(tx, organizationId, body, address));
     return { success: true };
   }
 }

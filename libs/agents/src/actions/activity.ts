@@ -2,7 +2,7 @@ import { audit, type Principal } from '@muster/access';
 import type { AgentEntity, Transaction } from '@muster/database';
 import { noSuchAgent } from '../registry/agent-row';
 
-/** Pins an agent against idle stop, or lets it go again. */
+/** Exempts an agent from idle stop, or ends the exemption. */
 export async function setIdleExempt(tx: Transaction, caller: Principal, id: string, exempt: boolean): Promise<void> {
   const [agent] = await tx.query<{ before: AgentEntity['idleAutoStopExempt'] }>(
     `UPDATE agent SET idle_auto_stop_exempt = $3 FROM agent AS was
@@ -18,12 +18,12 @@ export async function setIdleExempt(tx: Transaction, caller: Principal, id: stri
   });
 }
 
-/** Somebody works at the agent. It never moves back, and never ahead of now. */
+/** Records activity on the agent. The time never moves back and is never in the future. */
 export async function markActivity(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { kind = 'somebody at work', at }: { kind?: string; at?: Date } = {},
+  { kind = 'activity that a client reported', at }: { kind?: string; at?: Date } = {},
 ): Promise<Date> {
   const [agent] = await tx.query<{ at: NonNullable<AgentEntity['lastActivityAt']> }>(
     `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, LEAST($3, muster_now())),
@@ -35,15 +35,16 @@ export async function markActivity(
   return agent.at;
 }
 
-/** How exactly callbacks move an agent's activity: one that comes this soon after another moves nothing. */
+/** Precision of an agent's activity in seconds: a callback this soon after another changes nothing. */
 const grainSeconds = 5;
 
 /**
- * For a callback's statement: the agent that `agentId` (a subquery) names has done some of its work. Whoever holds the
- * agent may be waiting for what the statement holds, so then it moves nothing; the next callback will.
+ * SQL that marks an agent as active, for the statement of a worker's callback. `agentId` is a subquery. A locked agent
+ * is skipped, because the transaction that holds it may wait for a lock of this statement; the next callback updates
+ * it.
  */
-export function markWorking(agentId: string, what: string): string {
-  return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${what}' WHERE id = (
+export function markWorking(agentId: string, activity: string): string {
+  return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${activity}' WHERE id = (
       SELECT id FROM agent
       WHERE id = (${agentId}) AND COALESCE(last_activity_at, '-infinity') < muster_now() - interval '${grainSeconds} seconds'
       FOR UPDATE SKIP LOCKED)`;

@@ -5,7 +5,7 @@ import { newId } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { sealPayload } from '../commands/sealed-payload';
 import { startCommand } from '../commands/start-command';
-import { beginRecording, endRecording, requireGoingOn } from '../recordings/ask-recording';
+import { beginRecording, endRecording, requireActive } from '../recordings/request-recording';
 import { loadAgent } from '../registry/agent-row';
 import { rebootAgent } from './power';
 
@@ -16,10 +16,10 @@ export interface CommandActionParts {
 }
 
 const commandTimeoutMs = 120_000;
-/** The film is sent before it is answered, and the worker takes a quarter of an hour for that at most. */
+/** The worker uploads the video before it answers, which takes at most 15 minutes. */
 const stopRecordingTimeoutMs = 20 * 60_000;
 
-/** Gives the worker a key that holds, in place of the one that it has. */
+/** Replaces the worker's key with a valid one. */
 export async function repairWorker(
   tx: Transaction,
   caller: Principal,
@@ -29,7 +29,7 @@ export async function repairWorker(
 ): Promise<AgentActionAnswer> {
   const apiKey = await keyToRepair(tx, caller, id, body, parts.now);
   const { provider, status, currentJobId, running } = await loadAgent(tx, caller.organizationId, id, 'lock');
-  // Its worker may not be heard for its key; the service begins it anew with one that holds.
+  // The worker's requests may be rejected because of its key; the service restarts a local worker with a valid one.
   if (provider === 'local' && status === 'offline' && !currentJobId && !running) {
     await rebootAgent(tx, caller, id);
   }
@@ -48,14 +48,14 @@ export async function startRecording(
   if (kind === 'screen' && startUrl) {
     throw invalidField('startUrl', 'startUrl is only allowed for a recording of the kind browser');
   }
-  const asked = { ...(name ? { name } : {}), ...(kind ? { kind } : {}), ...(startUrl ? { startUrl } : {}) };
-  const payload = { recordingId, ...asked };
+  const fields = { ...(name ? { name } : {}), ...(kind ? { kind } : {}), ...(startUrl ? { startUrl } : {}) };
+  const payload = { recordingId, ...fields };
   const started = await command(tx, caller, id, { body, parts, payload, recordingId });
-  beginRecording(tx, { organizationId: caller.organizationId, agentId: id, recordingId }, asked);
+  beginRecording(tx, { organizationId: caller.organizationId, agentId: id, recordingId }, fields);
   return started;
 }
 
-/** Attaches to a recording that goes on, or stops it. */
+/** Attaches to a running recording, or stops it. */
 export async function reachRecording(
   tx: Transaction,
   caller: Principal,
@@ -64,8 +64,8 @@ export async function reachRecording(
   parts: CommandActionParts,
 ): Promise<AgentActionAnswer> {
   const recordingId = needed(body, 'recordingId');
-  const of = { organizationId: caller.organizationId, agentId: id, recordingId };
-  await (body.action === 'stop_recording' ? endRecording(tx, of) : requireGoingOn(tx, of));
+  const recordingRef = { organizationId: caller.organizationId, agentId: id, recordingId };
+  await (body.action === 'stop_recording' ? endRecording(tx, recordingRef) : requireActive(tx, recordingRef));
   return command(tx, caller, id, { body, parts, payload: { recordingId }, recordingId });
 }
 
@@ -81,7 +81,7 @@ export function deployExtension(
   return command(tx, caller, id, { body, parts, payload });
 }
 
-/** The field of an action that cannot do without it. */
+/** Returns a field that the action requires. Throws if it is absent. */
 export function needed(body: AgentActionBody, field: 'jobId' | 'apiKey' | 'recordingId' | 'version'): string {
   const value = body[field];
   if (value === undefined) {
@@ -90,7 +90,7 @@ export function needed(body: AgentActionBody, field: 'jobId' | 'apiKey' | 'recor
   return value;
 }
 
-/** A wrong key would shut the machine out for good, so it is not even sent. */
+/** Checks the key before it is sent, because a wrong key would lock the worker out permanently. */
 async function keyToRepair(
   tx: Transaction,
   { organizationId }: Principal,
@@ -127,7 +127,7 @@ async function command(
     agentId: id,
     kind: action as CommandKind,
     payload,
-    asked: { source: sourceOf(caller), by: spokenNameOf(caller), reason },
+    requestedBy: { source: sourceOf(caller), by: spokenNameOf(caller), reason },
     timeoutMs: action === 'stop_recording' ? stopRecordingTimeoutMs : commandTimeoutMs,
     wakeTimeoutMs,
     now,

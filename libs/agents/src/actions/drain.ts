@@ -6,15 +6,16 @@ import { moveAgent } from '../lifecycle/move-agent';
 import { requireFree } from './power';
 
 export interface TouchedJobs {
-  /** The agent has them. */
+  /** Jobs that were sent to the agent. */
   running: string[];
-  /** They wait for it. */
+  /** Jobs that wait for the agent. */
   queued: string[];
 }
 
 /**
- * The agent takes nothing new until it is let go again, on this boot or any later one. What it has goes on; with `now`
- * it has nothing, or is forced to end what is answered as running, which is the caller's to do in this transaction.
+ * Drains an agent: it accepts no new work until it is undrained, on this boot and later ones. Running work continues.
+ * With `now` the agent must have no work, or `force` must be set; then the caller ends the returned running jobs in
+ * this transaction.
  */
 export async function drainAgent(
   tx: Transaction,
@@ -42,12 +43,12 @@ export async function drainAgent(
     target: { type: 'agent', id },
     changes: { drain: [agent.drain, mode], ...(force ? { force } : {}) },
   });
-  // What waits is to say what for.
+  // Updates the waiting reasons of the queued jobs.
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
   return touchedJobs(tx, id);
 }
 
-/** The agent takes jobs again. Whoever lets it go is about to use it, so its idle time begins anew. */
+/** Undrains an agent. The caller is likely to use it soon, so its idle time restarts. */
 export async function undrainAgent(tx: Transaction, caller: Principal, id: string): Promise<TouchedJobs> {
   const { organizationId } = caller;
   const agent = await loadAgent(tx, organizationId, id, 'lock');
@@ -69,14 +70,14 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
 }
 
 async function touchedJobs(tx: Transaction, agentId: string): Promise<TouchedJobs> {
-  const jobs = await tx.query<Pick<JobEntity, 'id'> & { given: boolean }>(
-    `SELECT j.id, j.status = 'running' OR j.command_id IS NOT NULL AS given FROM job j
+  const jobs = await tx.query<Pick<JobEntity, 'id'> & { dispatched: boolean }>(
+    `SELECT j.id, j.status = 'running' OR j.command_id IS NOT NULL AS dispatched FROM job j
      WHERE j.agent_id = $1 AND j.status = 'running'
      UNION ALL
      SELECT j.id, j.command_id IS NOT NULL FROM job j WHERE j.agent_id = $1 AND j.status = 'queued'
      ORDER BY id`,
     [agentId],
   );
-  const idsOf = (given: boolean) => jobs.filter((job) => job.given === given).map(({ id }) => id);
+  const idsOf = (dispatched: boolean) => jobs.filter((job) => job.dispatched === dispatched).map(({ id }) => id);
   return { running: idsOf(true), queued: idsOf(false) };
 }

@@ -8,7 +8,10 @@ import { cancelWake, requestWake } from '../lifecycle/wakes';
 import { tunnelUrlOf } from '../reports/tunnel-url';
 import { appendTimeline } from '@muster/timeline';
 
-/** Turns a machine on by hand, whatever the policy of waking says. Answers at once; the wake goes on by itself. */
+/**
+ * Starts a machine on a user's request, even if auto-wake is off. Returns at once; the wake continues in the
+ * background.
+ */
 export async function startAgent(
   tx: Transaction,
   caller: Principal,
@@ -18,11 +21,11 @@ export async function startAgent(
   const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
   requireSwitch(agent, 'started');
   requireStatus(agent, [...agentMoves.wake.from, 'starting'], 'started');
-  const of = { organizationId: caller.organizationId, agentId: id };
+  const agentRef = { organizationId: caller.organizationId, agentId: id };
   const [source, reason] = [sourceOf(caller), `started by ${spokenNameOf(caller)}`];
-  await requestWake(tx, { ...of, source, reason, timeoutMs: wakeTimeoutMs });
+  await requestWake(tx, { ...agentRef, source, reason, timeoutMs: wakeTimeoutMs });
   await restoreTunnel(tx, agent);
-  appendTimeline(tx, of, [
+  appendTimeline(tx, agentRef, [
     lifecycleEntry({ eventType: 'manual_start', source, reason, previous: agent.status, current: 'starting' }),
   ]);
   audit(tx, caller, {
@@ -50,7 +53,7 @@ const reboot: Order = {
   action: 'agent.reboot',
 };
 
-/** Turns a machine off by hand; with force also under a run, which the caller ends in this transaction. */
+/** Stops a machine on a user's request. With `force` also during a run, which the caller ends in this transaction. */
 export function stopAgent(
   tx: Transaction,
   caller: Principal,
@@ -61,8 +64,8 @@ export function stopAgent(
 }
 
 /**
- * In every state but the last; what is off is started. Answers once it is ordered; the machine's state is then to be
- * polled. A run that it has is the caller's to end in this transaction.
+ * Reboots a machine in any status except terminated; a stopped machine is started. Returns once the reboot is ordered;
+ * the caller can then poll the status. The caller ends a run of the agent in this transaction.
  */
 export function rebootAgent(tx: Transaction, caller: Principal, id: string): Promise<{ status: AgentStatus }> {
   return order(tx, caller, id, reboot);
@@ -79,12 +82,12 @@ async function order(
   requireSwitch(agent, done);
   requireStatus(agent, [...agentMoves[move].from, to], done);
   if (force === false) requireFree(agent, done);
-  const of = { organizationId: caller.organizationId, agentId: id };
+  const agentRef = { organizationId: caller.organizationId, agentId: id };
   const [source, reason] = [sourceOf(caller), `${done} by ${spokenNameOf(caller)}`];
-  if (to === 'stopping') await cancelWake(tx, { ...of, reason });
+  if (to === 'stopping') await cancelWake(tx, { ...agentRef, reason });
   if (agent.status !== to) {
     if (agent.status === 'stopping') recordStopEnded(tx, agent, { source, reason });
-    await moveAgent(tx, { ...of, ...ordered, source, reason });
+    await moveAgent(tx, { ...agentRef, ...ordered, source, reason });
     await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }
   audit(tx, caller, {
@@ -95,7 +98,7 @@ async function order(
   return { status: to };
 }
 
-/** Somebody else's machine has its switch elsewhere. */
+/** Throws if the machine is external, because the service cannot switch it. */
 export function requireSwitch({ provider, status }: Pick<AgentRow, 'provider' | 'status'>, done: string): void {
   if (provider !== 'external') return;
   throw new AppError('agent_not_ready', {
@@ -112,7 +115,7 @@ function requireStatus({ status }: Pick<AgentRow, 'status'>, allowed: readonly A
   });
 }
 
-/** Throws while the machine has a run or a session: whoever ends that has to say so. */
+/** Throws if the agent has a run or a session. The caller must request explicitly that it ends. */
 export function requireFree(
   { currentJobId: jobId, running, status, autopilotSessionId }: AgentRow,
   done: string,
@@ -130,7 +133,7 @@ export function requireFree(
   });
 }
 
-/** An idle stop that something else came before has an end too. */
+/** Records the failure of an idle stop that another order interrupts. */
 function recordStopEnded(
   tx: Transaction,
   { id, organizationId, status, statusSource }: AgentRow,
@@ -142,7 +145,7 @@ function recordStopEnded(
   ]);
 }
 
-/** What it had before it was stopped; the next handshake says it anew. */
+/** Restores the tunnel from before the stop; the next handshake reports it again. */
 async function restoreTunnel(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Promise<void> {
   const [row] = await tx.query<{ hostname: AgentEntity['tunnelHostname']; url: AgentEntity['tunnelUrl'] }>(
     'SELECT tunnel_hostname AS hostname, tunnel_url AS url FROM agent WHERE id = $1',

@@ -6,11 +6,13 @@ import { requireOwnMachine } from './require-own-machine';
 
 /** Actions that turn a machine on or off. */
 const switches: ReadonlySet<AgentAction> = new Set(['start', 'stop', 'reboot', 'terminate', 'start_job']);
-/** What a suspended organization may not begin. A reboot starts a machine that is off. */
+/** Actions that a suspended organization may not start. A reboot belongs to them if the machine is off. */
 const beginnings: ReadonlySet<AgentAction> = new Set(['start', 'start_job', 'start_recording', 'attach_recording']);
 const off: readonly AgentStatus[] = ['stopped', 'stopping'];
 
-/** Throws where it can be said before anything is written that the action may not be: of its caller, or its machine. */
+/**
+ * Throws if the caller or the machine does not allow the action, as far as this can be checked before the first write.
+ */
 export async function requireActable(
   parts: MachineParts,
   caller: Principal,

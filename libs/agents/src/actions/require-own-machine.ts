@@ -4,12 +4,12 @@ import { MachineError } from '@muster/vm';
 import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
 import type { MachineParts } from '../orders/wake-machine';
 
-/** A provider that is silent for longer says later what is wrong. */
+/** Time limit in milliseconds for the check. If the provider answers later, the order itself reports the error. */
 const guardMs = 3000;
 
 /**
- * Throws where the agent's machine does not carry the organization's mark, so that whoever gives an order is told at
- * once, and what to do. The order itself is refused by the provider whatever this says. For before a transaction.
+ * Throws if the agent's machine does not have the organization's tag, so that the user learns at once what to do. The
+ * provider refuses the order in any case. Call it before a transaction.
  */
 export async function requireOwnMachine(
   { database, machines, keyRing, clock }: MachineParts,

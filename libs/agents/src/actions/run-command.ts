@@ -4,7 +4,7 @@ import { type CommandRequest, startCommand } from '../commands/start-command';
 
 export type CommandToRun = Omit<CommandRequest, 'organizationId' | 'agentId'>;
 
-/** Has code run on an agent for somebody, who is named in the trail. Answers the command's id. */
+/** Issues a command on behalf of the caller and writes an audit row. Returns the command's id. */
 export async function runCommand(
   tx: Transaction,
   caller: Principal,

@@ -5,10 +5,10 @@ import { requireFree } from './power';
 import { type EndedCommand, endedColumns, forgetSealed } from '../commands/ended-command';
 import { recordEnded } from '../commands/record-actions';
 import { moveAgent } from '../lifecycle/move-agent';
-import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
+import { failRecordingsOfTerminated } from '../recordings/apply-recording-result';
 import { loadAgent } from '../registry/agent-row';
 
-/** Ends a machine for good: it is gone from the lists at once, and from its provider as soon as that is done. */
+/** Terminates an agent. It disappears from the lists at once; its provider terminates the machine afterwards. */
 export async function terminateAgent(
   tx: Transaction,
   caller: Principal,

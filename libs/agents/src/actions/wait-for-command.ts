@@ -2,32 +2,35 @@ import { AppError, type CommandStatus } from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
 import { type PubSub, within } from '@muster/platform';
 
-const lookMs = 500;
+const pollIntervalMs = 500;
 
 interface Wait {
   waitMs: number;
   signal?: AbortSignal;
-  /** Also ends with other output than that of this length. */
-  seen?: number;
+  /** Also returns if the length of the output differs from this. */
+  seenLength?: number;
 }
 
-/** What came of a command, as soon as it is over; as it stands where that takes longer, or the signal ends the wait. */
+/**
+ * Waits until a command has ended and returns its status. Returns the current status if the time is over or the signal
+ * aborts.
+ */
 export async function waitForCommand(
   { database, pubSub }: { database: Database; pubSub: PubSub },
   { organizationId, agentId, commandId }: { organizationId: string; agentId: string; commandId: string },
-  { waitMs, signal, seen }: Wait,
+  { waitMs, signal, seenLength }: Wait,
 ): Promise<CommandStatus> {
   const over = AbortSignal.any([AbortSignal.timeout(waitMs), ...(signal ? [signal] : [])]);
-  let hear: (() => void) | undefined;
-  const unsubscribe = pubSub.subscribe('command', (id) => id === agentId && hear?.());
+  let notify: (() => void) | undefined;
+  const unsubscribe = pubSub.subscribe('command', (id) => id === agentId && notify?.());
   try {
     for (;;) {
-      const heard = new Promise<void>((resolve) => (hear = resolve));
+      const notified = new Promise<void>((resolve) => (notify = resolve));
       const found = await readCommand(database, { organizationId, agentId, commandId });
-      const isNews = seen !== undefined && (found.output ?? '').length !== seen;
+      const isNews = seenLength !== undefined && (found.output ?? '').length !== seenLength;
       if (found.status !== 'pending' || isNews || over.aborted) return found;
-      // A notice can be lost, so it also looks by itself.
-      await within(lookMs, heard, () => undefined, over);
+      // A notification can be lost, so the command is also polled.
+      await within(pollIntervalMs, notified, () => undefined, over);
     }
   } finally {
     unsubscribe();

@@ -12,15 +12,15 @@ export interface AwaitedWake {
   organizationId: string;
   agentId: string;
   wakeId: string;
-  /** The job that it is for. */
+  /** The job that the machine is woken for. */
   jobId: string;
 }
 
-const lookMs = 500;
-/** The wake ends by its own deadline; this is for the case that nobody is there to end it. */
+const pollIntervalMs = 500;
+/** The wake normally ends at its own deadline; this is the limit if no process ends it. */
 const patienceMs = 15_000;
 
-/** The status once the wake has worked; otherwise the error that says how it ended. The job stays queued. */
+/** Waits for the wake and returns the agent's status. Throws if the wake did not succeed. The job stays queued. */
 export async function requireWoken(
   { database, pubSub, wakeTimeoutMs }: { database: Database; pubSub: PubSub; wakeTimeoutMs: number },
   wake: AwaitedWake,
@@ -41,17 +41,17 @@ export async function requireWoken(
   });
 }
 
-/** How the wake ended; null when the caller stopped waiting. The wake goes on without its callers. */
+/** Returns how the wake ended, or null if the caller stopped waiting. The wake continues without its callers. */
 async function waitForWake(
   { database, pubSub }: { database: Database; pubSub: PubSub },
   wake: { organizationId: string; agentId: string; wakeId: string },
   signal: AbortSignal,
 ): Promise<WakeEnd | null> {
-  let hear: (() => void) | undefined;
-  const unsubscribe = pubSub.subscribe('agent', (id) => id === wake.agentId && hear?.());
+  let notify: (() => void) | undefined;
+  const unsubscribe = pubSub.subscribe('agent', (id) => id === wake.agentId && notify?.());
   try {
     while (!signal.aborted) {
-      const heard = new Promise<void>((resolve) => (hear = resolve));
+      const notified = new Promise<void>((resolve) => (notify = resolve));
       const [row] = await database.query<Pick<AgentWakeEntity, 'state' | 'error'>>(
         { organizationId: wake.organizationId },
         'SELECT state, error FROM agent_wake WHERE id = $1',
@@ -60,8 +60,8 @@ async function waitForWake(
       );
       if (!row) return { state: 'cancelled', error: 'the agent was deleted' };
       if (row.state !== 'open') return { state: row.state, error: row.error };
-      // A notice can be lost, so it also looks by itself.
-      await within(lookMs, heard, () => undefined, signal);
+      // A notification can be lost, so the wake is also polled.
+      await within(pollIntervalMs, notified, () => undefined, signal);
     }
     return null;
   } finally {

@@ -19,7 +19,10 @@ const lineageVariables = {
   runtimeBundleManifestKey: 'SERVICE_RUNTIME_BUNDLE_MANIFEST_KEY',
 } as const;
 
-/** A builder phase as a command: its code, a folder of its own on the machine, and the lineage that it is told. */
+/**
+ * Builds the command for a builder phase: its code, a separate folder on the machine, and the ids of the pack, its
+ * version, its installation and its bundle as environment variables.
+ */
 export async function composeBuilderCommand(
   tx: Transaction,
   organizationId: string,
@@ -49,7 +52,7 @@ export async function composeBuilderCommand(
   };
 }
 
-/** Phase snippets are kept as functions with names of this form. */
+/** Finds the stored function with the phase's code; its name has this form. */
 async function phaseSnippet(tx: Transaction, organizationId: string, portal: string, phase: string): Promise<string> {
   const name = `builder:${portal}:${phase}`;
   try {

@@ -29,29 +29,31 @@ import {
 import { composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
 import { DeliverySpan } from '../traces/delivery-span';
 import { failCommand } from './fail-commands';
-import { TakenCommands } from './taken-commands';
+import { AcknowledgedCommands } from './acknowledged-commands';
 
-/** A command that its holder alone pushes for now. */
+/** A claimed command. Only the caller that claimed it pushes it until the claim ends. */
 export interface ClaimedCommand extends CommandRow, PushFacts, Pick<AgentCommandEntity, 'pushes'> {
   isDue: boolean;
 }
 type Claimed = ClaimedCommand;
 
-/** What makes a worker well again reaches one that is offline too: a push is signed, and needs no key of the worker's. */
-const mending: readonly CommandKind[] = ['repair', 'restart'];
+/**
+ * Commands that repair a worker are also pushed to an offline agent: a push is signed, so it needs no valid worker key.
+ */
+const repairKinds: readonly CommandKind[] = ['repair', 'restart'];
 const sealedError = 'its secrets cannot be decrypted';
-const pushedAtOnce = 100;
+const pushBatchSize = 100;
 const pushTimeoutMs = 10_000;
 const firstBackoffMs = 500;
 const maxBackoffMs = 5000;
-/** What stands before a tunnel answers so when nothing is behind it. */
-const deadEnds = new Set([404, 410, 421, 502, 504, 520, 521, 522, 523, 524, 525, 526, 530]);
+/** Status codes with which a tunnel's proxy answers if no worker is behind it. */
+const proxyErrorStatuses = new Set([404, 410, 421, 502, 504, 520, 521, 522, 523, 524, 525, 526, 530]);
 
-/** Brings a command to its agent. */
+/** Delivers commands to agents by pushing them through the agents' tunnels. */
 @Injectable()
 export class CommandDelivery implements BeforeApplicationShutdown {
   private readonly logger = new Logger(CommandDelivery.name);
-  private readonly taken: TakenCommands;
+  private readonly acknowledged: AcknowledgedCommands;
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -62,12 +64,12 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     @Inject(BaseConfig) private readonly config: BaseConfig,
     @Inject(Clock) private readonly clock: Clock,
   ) {
-    this.taken = new TakenCommands(database, pubSub);
+    this.acknowledged = new AcknowledgedCommands(database, pubSub);
   }
 
-  /** Before the database goes. */
+  /** Runs before the database connection closes. */
   async beforeApplicationShutdown(): Promise<void> {
-    await this.taken.end();
+    await this.acknowledged.end();
   }
 
   async deliver(commandId: string): Promise<DeliveryOutcome> {
@@ -82,15 +84,15 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   }
 
   /**
-   * Pushes what is due, each once at a time over all processes: a page is claimed in one statement, as a push may take
-   * seconds, and what is claimed is due no more, so that the next page is others.
+   * Pushes all due commands. A push can take seconds, so one statement claims a page of commands by postponing their
+   * next push. No other process pushes the claimed commands, and the next page contains different ones.
    */
   deliverDue(round = new Round('push commands')): Promise<SweepCounts<'taken' | 'postponed' | 'ended'>> {
     return sweep(round, {
       name: 'commands',
       outcomes: ['taken', 'postponed', 'ended'],
-      limit: pushedAtOnce,
-      atOnce: pushedAtOnce,
+      limit: pushBatchSize,
+      atOnce: pushBatchSize,
       candidates: (_after: Claimed | null, limit) => this.claim('true', [], limit),
       settle: async (command) => {
         const outcome = await this.push(command);
@@ -102,9 +104,9 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     });
   }
 
-  /** Takes commands for as long as a push may last, by moving their next one away. */
+  /** Claims commands for the longest duration of a push by postponing their next push. */
   private claim(condition: string, values: unknown[], limit = 1): Promise<Claimed[]> {
-    // A lease that a crash takes back means one more push, which the worker knows by its id.
+    // A crash can lose the claim. Then the command is pushed once more, and the worker recognizes its id.
     return this.database.queryUnflushed<Claimed>(
       'system',
       `UPDATE agent_command c SET next_push_at = ${nextPushAfterClaim}, pushes = c.pushes + 1
@@ -119,7 +121,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     );
   }
 
-  /** For whoever has claimed it; see issueRun. */
+  /** Pushes a command that the caller has claimed; see `issueRun`. */
   async push(command: Claimed): Promise<DeliveryOutcome> {
     const span = new DeliverySpan(command);
     try {
@@ -134,8 +136,8 @@ export class CommandDelivery implements BeforeApplicationShutdown {
 
   private async tryPush(command: Claimed): Promise<DeliveryOutcome> {
     if (!command.isDue) return this.giveUp(command);
-    const mends = command.agentStatus === 'offline' && mending.includes(command.kind);
-    if (!isOn(command.agentStatus) && !mends) {
+    const isRepair = command.agentStatus === 'offline' && repairKinds.includes(command.kind);
+    if (!isOn(command.agentStatus) && !isRepair) {
       return this.postpone(command, 'unreachable', maxBackoffMs, `the agent is ${command.agentStatus}`);
     }
     if (!command.tunnelUrl || command.tunnelUrl === command.unreachableTunnel) {
@@ -157,7 +159,8 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   private async send(command: Claimed, wire: AgentCommand): Promise<DeliveryOutcome> {
     const body = JSON.stringify(wire);
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
-    // A tunnel that swallows pushes shall not keep a worker waiting that also polls.
+    // A tunnel may accept the push and never answer. The worker may be polling too, so its poll is notified shortly
+    // after.
     const late = setTimeout(() => this.pubSub.publish('command', [command.agentId]), pushAloneMs + 50);
     try {
       const { status } = await this.outbound.fetch({
@@ -174,11 +177,11 @@ export class CommandDelivery implements BeforeApplicationShutdown {
         namedFrom: command.seenFrom,
       });
       if (status === 202 || status === 200) {
-        await this.taken.note(command);
+        await this.acknowledged.record(command);
         return status === 202 ? 'taken' : 'known';
       }
       if (status === 409) return await this.postpone(command, 'busy', backoffMs, 'the worker is busy');
-      return await this.toPoll(command, `the worker answered ${status}`, deadEnds.has(status));
+      return await this.toPoll(command, `the worker answered ${status}`, proxyErrorStatuses.has(status));
     } catch (error) {
       if (!(error instanceof OutboundFailed || error instanceof OutboundRefused)) throw error;
       return await this.toPoll(command, error.message, true);
@@ -187,8 +190,11 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     }
   }
 
-  /** Its worker may poll: at once where it can. A tunnel that leads nowhere is not tried again in this boot. */
-  private async toPoll(command: Claimed, why: string, deadEnd: boolean): Promise<DeliveryOutcome> {
+  /**
+   * Postpones the push and notifies a waiting poll of the worker. A tunnel without a worker behind it is not tried
+   * again until the agent's next boot.
+   */
+  private async toPoll(command: Claimed, reason: string, deadEnd: boolean): Promise<DeliveryOutcome> {
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
     if (deadEnd) {
       const { agentId, organizationId, tunnelUrl, bootId } = command;
@@ -201,12 +207,12 @@ export class CommandDelivery implements BeforeApplicationShutdown {
         'tunnel_unreachable',
       );
     }
-    const outcome = await this.postpone(command, 'unreachable', backoffMs, why);
+    const outcome = await this.postpone(command, 'unreachable', backoffMs, reason);
     this.pubSub.publish('command', [command.agentId]);
     return outcome;
   }
 
-  /** A result or an acknowledgement that came meanwhile stays as it is. */
+  /** Schedules the next push unless a result or an acknowledgement has arrived since the claim. */
   private async postpone(
     command: Claimed,
     outcome: DeliveryOutcome,
@@ -233,7 +239,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     return 'secret_missing';
   }
 
-  /** Past its deadline: a run's job decides what becomes of it, anything else has failed. */
+  /** Handles a command past its deadline. The job of a run decides how the run ends; any other command fails. */
   private async giveUp(command: Claimed): Promise<DeliveryOutcome> {
     if (command.kind !== 'run') {
       const error = 'The agent did not accept the command in time.';

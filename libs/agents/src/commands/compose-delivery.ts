@@ -12,19 +12,19 @@ export interface DeliveryParts {
   database: Database;
   keyRing: KeyRing;
   storage: ObjectStorage;
-  /** Where the agent reaches the service. */
+  /** The base URL at which the agent reaches the service. */
   serviceUrl: string;
-  /** The keys that the agent's worker may have; read here unless they are known. */
+  /** The keys that the agent's worker may have; read from the database if absent. */
   workerKeys?: string[];
 }
 
-const lentSeconds = 3600;
+const urlLifetimeSeconds = 3600;
 
 export type Composed = { command: AgentCommand } | { id: string; kind: string; missing: string[] };
 
 /**
- * One agent's commands as they travel, or which secrets are missing. Made just before each delivery and kept nowhere:
- * the environment holds secrets and credentials.
+ * Builds the commands of one agent in their wire form, or names the missing secrets. Runs just before each delivery;
+ * the result is never stored, because the environment contains secrets and credentials.
  */
 export async function composeDeliveries(parts: DeliveryParts, commands: CommandRow[]): Promise<Composed[]> {
   const [first] = commands;
@@ -67,7 +67,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
           },
           payload: {
             ...openPayload(keyRing, agentId, payload),
-            ...(await lendBundle(storage, payload, serviceUrl)),
+            ...(await presignBundle(storage, payload, serviceUrl)),
             secretNames: vaultKeys,
           },
         },
@@ -76,18 +76,20 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
   );
 }
 
-/** What the payload names of a bundle, with an address that is good for a while: another delivery gets another. */
-async function lendBundle(
+/** Replaces the payload's bundle with a presigned URL that is valid for one hour. Each delivery gets a new URL. */
+async function presignBundle(
   storage: ObjectStorage,
   { bundle }: Record<string, unknown>,
   address: string,
 ): Promise<{ bundle?: { digest: string; url: string } }> {
   if (!bundle) return {};
   const { digest, objectKey } = bundle as { digest: string; objectKey: string };
-  return { bundle: { digest, url: await storage.presignGet(objectKey, { expiresInSeconds: lentSeconds, address }) } };
+  return {
+    bundle: { digest, url: await storage.presignGet(objectKey, { expiresInSeconds: urlLifetimeSeconds, address }) },
+  };
 }
 
-/** A run's end is its job's: whoever decides what becomes of jobs looks at it, and ends it. */
+/** Enqueues a dispatch of the agent. The dispatcher ends the job of a run command with missing secrets. */
 export function enqueueForLostSecret(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },

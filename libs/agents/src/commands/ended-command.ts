@@ -1,21 +1,24 @@
 import type { AgentCommandEntity } from '@muster/database';
 
-/** What of an ended command whoever waited for it wants to know. */
+/** The fields of an ended command that the code waiting for it needs. */
 export interface EndedCommand extends Pick<
   AgentCommandEntity,
   'id' | 'organizationId' | 'agentId' | 'jobId' | 'kind' | 'error' | 'traceparent' | 'takenAt' | 'finishedAt'
 > {
   recordingId: string | null;
-  /** Of an autopilot's session. */
+  /** The autopilot session that issued the command. */
   sessionId: string | null;
   status: Exclude<AgentCommandEntity['status'], 'pending'>;
   code: AgentCommandEntity['errorCode'];
 }
 
-/** For the RETURNING of a statement that ends commands. */
+/** The columns of `EndedCommand`, for the RETURNING clause of a statement that ends commands. */
 export const endedColumns = `id, organization_id, agent_id, job_id, kind, traceparent, taken_at, finished_at,
   payload->>'recordingId' AS recording_id,
   CASE WHEN kind LIKE 'autopilot\\_%' THEN payload->>'sessionId' END AS session_id, status, error, error_code AS code`;
 
-/** For the SET of such a statement: what was sealed was for the delivery, and goes with the command's end. */
+/**
+ * For the SET clause of such a statement: removes the sealed part of the payload, which is needed only for the
+ * delivery.
+ */
 export const forgetSealed = "payload = payload - 'sealed'";

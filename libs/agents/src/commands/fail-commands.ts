@@ -1,11 +1,11 @@
 import type { ErrorCode } from '@muster/contracts';
 import type { AgentCommandEntity, Database, Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
-import { failRecordingsOf } from '../recordings/settle-recordings';
+import { failRecordingsOf } from '../recordings/apply-recording-result';
 import { type EndedCommand, endedColumns, forgetSealed } from './ended-command';
 import { recordEnded } from './record-actions';
 
-/** Ends a command that its agent will not end any more; false where it had ended already. */
+/** Ends a pending command as failed. Returns false if the command had already ended. */
 export async function failCommand(
   database: Database,
   command: { id: string; organizationId: string },
@@ -30,13 +30,13 @@ export async function failCommand(
 }
 
 interface Overdue extends Pick<AgentCommandEntity, 'id'> {
-  /** To the microsecond, which a Date does not have. */
+  /** Text, to the microsecond; a Date has only milliseconds. */
   at: string;
 }
 
 const first: Overdue = { id: nilId, at: '-infinity' };
 
-/** Fails what is past its deadline. Not runs: a run ends with its job. */
+/** Fails commands past their deadlines, except runs: a run ends with its job. */
 export function failOverdueCommands(
   database: Database,
   round = new Round('fail overdue commands'),
@@ -59,7 +59,7 @@ export function failOverdueCommands(
   });
 }
 
-/** Looked at again under its lock: its result may have come, and another replica may be at it. */
+/** Checks the command again under its lock: its result may have arrived, or another replica may be processing it. */
 async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
   const ended = await tx.query<EndedCommand>(
     `UPDATE agent_command
@@ -80,8 +80,8 @@ async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
 }
 
 /**
- * A job that waits for a command learns that it is over; so does a machine that waits for the end of a deleted one, and a
- * session of the autopilot.
+ * Enqueues the work that waits for an ended command: that of its job, of a machine on which a deleted job was being
+ * stopped, or of an autopilot session.
  */
 export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): Promise<void> {
   const awaited = ended.filter(({ jobId, kind }) => jobId !== null || kind === 'stop_job');
@@ -97,10 +97,10 @@ export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): P
   );
 }
 
-/** The run is over: what was still to be brought to it is brought no more, and nothing of it stays. */
+/** Fails the pending answers of an ended run, so that they are not delivered, and removes their sealed payloads. */
 export function withdrawAnswers(tx: Transaction, jobId: string): void {
   tx.defer(
-    `UPDATE agent_command SET status = 'failed', error = 'The run is over.', finished_at = muster_now(),
+    `UPDATE agent_command SET status = 'failed', error = 'The run has ended.', finished_at = muster_now(),
        next_push_at = NULL, ${forgetSealed}
      WHERE job_id = $1 AND kind = 'answer' AND status = 'pending'`,
     [jobId],

@@ -2,30 +2,33 @@ import type { CommandKind } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { acceptRequestId, currentContext, newId, OpenSpan } from '@muster/platform';
 import { type CommandRow, nextPushAfterClaim } from './command-row';
-import { type Asked, recordAsked } from './record-actions';
+import { type Requester, recordRequest } from './record-actions';
 
 export interface NewCommand {
   organizationId: string;
   agentId: string;
   kind: CommandKind;
   payload: Record<string, unknown>;
-  /** What its environment has beside the service's own names; never a secret. */
+  /** Environment variables in addition to the service's own; never a secret. */
   env?: Record<string, string>;
-  /** Secrets that are put into its environment just before each delivery. */
+  /** Keys of secrets that are added to the environment just before each delivery. */
   vaultKeys?: string[];
   jobId?: string;
   deadline: Date;
-  /** The request that it comes from, where that is not the one of this moment: a run's is its job's. */
+  /** The request that caused the command, if it is not the current request. A run uses the request of its job. */
   origin?: { requestId: string | null; traceparent: string | null };
-  /** Told on the agent's timeline. */
-  asked?: Asked;
+  /** The requester and the reason, for an entry on the agent's timeline. */
+  requestedBy?: Requester;
 }
 
-/** Writes a command down for its agent. Who is awake delivers it; what is not delivered is tried again by the sweep. */
+/**
+ * Inserts a command, enqueues its delivery and notifies a waiting poll. The sweep retries commands that were not
+ * delivered.
+ */
 export async function issueCommand(tx: Transaction, command: NewCommand): Promise<string> {
-  const { organizationId, agentId, kind, asked } = command;
+  const { organizationId, agentId, kind, requestedBy } = command;
   const { id } = insertCommand(tx, command, { isClaimed: false });
-  // A run is told with its job.
+  // The activity of a run is recorded with its job.
   if (kind !== 'run' && kind !== 'stop_job') {
     tx.defer(
       `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, muster_now()), last_activity = $2 WHERE id = $1`,
@@ -33,18 +36,18 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
       'command_activity',
     );
   }
-  if (asked) recordAsked(tx, { organizationId, agentId }, { id, kind, asked });
+  if (requestedBy) recordRequest(tx, { organizationId, agentId }, { id, kind, requestedBy });
   await tx.enqueue({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
   tx.notify('command', agentId);
   return id;
 }
 
 /**
- * Writes a run's command down as one that its caller has claimed: the caller delivers it right after its commit, and
- * should it not come to that, the sweep does when the claim is over.
+ * Inserts a run's command as already claimed. The caller delivers it right after the commit. If the caller fails to,
+ * the sweep delivers it when the claim ends.
  */
-export function issueRun(tx: Transaction, command: Omit<NewCommand, 'kind' | 'asked'>): CommandRow {
-  // Who waits for commands is told where the push leaves it to them.
+export function issueRun(tx: Transaction, command: Omit<NewCommand, 'kind' | 'requestedBy'>): CommandRow {
+  // No notification here: `push` notifies a waiting poll if it cannot deliver the command.
   return insertCommand(tx, { ...command, kind: 'run' }, { isClaimed: true });
 }
 
@@ -71,7 +74,7 @@ function insertCommand(tx: Transaction, command: NewCommand, { isClaimed }: { is
   return row;
 }
 
-/** What nobody asked for, such as the end of a run that is past its time, begins a trace of its own. */
+/** Starts a new trace for a command without a request, such as the end of a run that exceeded its time limit. */
 function beginTrace(tx: Transaction, kind: CommandKind): string {
   const span = new OpenSpan({ name: `command ${kind}` });
   tx.onCommit(() => span.end());

@@ -12,10 +12,10 @@ import { type Composed, composeDeliveries, missingSecretsText, enqueueForLostSec
 import { DeliverySpan } from '../traces/delivery-span';
 import { failCommand } from './fail-commands';
 
-const lookEveryMs = 2000;
-const atOnce = 20;
+const pollIntervalMs = 2000;
+const batchSize = 20;
 
-/** Gives machines what no push brings them, and lets them wait for the next command. */
+/** Delivers commands to workers that poll, and lets a worker wait for its next command. */
 @Injectable()
 export class CommandPolls implements OnApplicationShutdown {
   private readonly logger = new Logger(CommandPolls.name);
@@ -34,7 +34,10 @@ export class CommandPolls implements OnApplicationShutdown {
     @Inject(RecoveryHold) private readonly hold: RecoveryHold,
   ) {}
 
-  /** What the agent has not taken yet, oldest first; waits for it until the time is over or `ended` says so. */
+  /**
+   * Returns the agent's unacknowledged commands, oldest first. If there are none, waits for one until the time is over
+   * or `ended` aborts.
+   */
   async take(organizationId: string, agentId: string, waitMs: number, ended: AbortSignal): Promise<AgentCommand[]> {
     if (waitMs > 0) this.requireRoom(organizationId);
     await this.requireAgent(organizationId, agentId);
@@ -43,13 +46,13 @@ export class CommandPolls implements OnApplicationShutdown {
     this.countOf.set(organizationId, (this.countOf.get(organizationId) ?? 0) + 1);
     try {
       for (;;) {
-        // Begun before looking, so that what comes while we look is heard.
+        // Subscribe before reading, so that a command that arrives during the read is noticed.
         const listening = this.listenFor(agentId);
         try {
-          const commands = this.hold.isHeld ? [] : await this.look(organizationId, agentId, waitMs > 0);
+          const commands = this.hold.isHeld ? [] : await this.readCommands(organizationId, agentId, waitMs > 0);
           const leftMs = until - performance.now();
           if (commands.length > 0 || leftMs <= 0 || ended.aborted) return commands;
-          await listening.heard(Math.min(leftMs, lookEveryMs), ended);
+          await listening.wait(Math.min(leftMs, pollIntervalMs), ended);
         } finally {
           listening.end();
         }
@@ -66,12 +69,12 @@ export class CommandPolls implements OnApplicationShutdown {
     this.stopListening?.();
   }
 
-  /** One organization's machines leave room for the others'. */
+  /** Limits the waiting polls of one organization, so that other organizations can wait too. */
   private requireRoom(organizationId: string): void {
-    const most = this.agents.commandPollsMaxPerOrganization;
-    if ((this.countOf.get(organizationId) ?? 0) < most) return;
+    const max = this.agents.commandPollsMaxPerOrganization;
+    if ((this.countOf.get(organizationId) ?? 0) < max) return;
     throw new AppError('rate_limited', {
-      detail: `Too many workers of the organization are waiting for commands (at most ${most}); try again in a few seconds.`,
+      detail: `Too many workers of the organization are waiting for commands (at most ${max}); try again in a few seconds.`,
       headers: { 'retry-after': '5' },
     });
   }
@@ -87,7 +90,7 @@ export class CommandPolls implements OnApplicationShutdown {
     if (agent.status === 'terminated') throw refusedMachine('The agent is terminated.', agent.status);
   }
 
-  private async look(organizationId: string, agentId: string, afterPush: boolean): Promise<AgentCommand[]> {
+  private async readCommands(organizationId: string, agentId: string, afterPush: boolean): Promise<AgentCommand[]> {
     const rows = await this.database.query<CommandRow>(
       { organizationId },
       `SELECT ${commandColumns} FROM agent_command c
@@ -96,7 +99,7 @@ export class CommandPolls implements OnApplicationShutdown {
          AND (NOT $3 OR c.push_error IS NOT NULL OR c.created_at < muster_now() - $4 * interval '1 millisecond' OR EXISTS (
            SELECT FROM agent a WHERE a.id = c.agent_id AND (COALESCE(a.public_tunnel_url, a.tunnel_url) IS NULL
              OR a.unreachable_tunnel = COALESCE(a.public_tunnel_url, a.tunnel_url))))
-       ORDER BY c.id LIMIT ${atOnce}`,
+       ORDER BY c.id LIMIT ${batchSize}`,
       [agentId, organizationId, afterPush, pushAloneMs],
       'poll_commands',
     );
@@ -116,7 +119,10 @@ export class CommandPolls implements OnApplicationShutdown {
     return commands;
   }
 
-  /** All at once; and should one of them not open, each by itself, so that it does not keep back the others. */
+  /**
+   * Composes all commands together. If that fails, composes each one separately, so that one that cannot be decrypted
+   * does not block the others.
+   */
   private async compose(rows: CommandRow[]): Promise<Composed[]> {
     const { database, keyRing, storage } = this;
     const parts = { database, keyRing, storage, serviceUrl: publicAddress(this.config) };
@@ -140,7 +146,7 @@ export class CommandPolls implements OnApplicationShutdown {
     const wakers = this.waiting.get(agentId) ?? new Set();
     this.waiting.set(agentId, wakers.add(wake));
     return {
-      heard: async (timeoutMs: number, ended: AbortSignal) => {
+      wait: async (timeoutMs: number, ended: AbortSignal) => {
         const timer = setTimeout(wake, timeoutMs);
         ended.addEventListener('abort', wake);
         await notified;

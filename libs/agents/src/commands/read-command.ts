@@ -4,13 +4,13 @@ import type { Page } from '@muster/platform';
 import { findAgent, noSuchAgent } from '../registry/agent-row';
 import { noSuchCommand } from './receive-result';
 
-/** How a command of one of these kinds stands. */
+/** Returns the status of a command. Throws if the command is not of one of these kinds. */
 export async function readCommandStatus(
   database: Database,
-  of: { organizationId: string; agentId: string; commandId: string },
+  commandRef: { organizationId: string; agentId: string; commandId: string },
   kinds: readonly CommandKind[],
 ): Promise<CommandStatus> {
-  const { organizationId, agentId, commandId } = of;
+  const { organizationId, agentId, commandId } = commandRef;
   const [row] = await database.query<Pick<AgentCommandEntity, 'status' | 'output' | 'error' | 'errorCode'>>(
     { organizationId },
     `SELECT status, output, error, error_code FROM agent_command
@@ -28,19 +28,22 @@ export async function readCommandStatus(
   };
 }
 
-/** What a machine may ask for again: the payload of one of its commands, by the command or by its job. */
+/**
+ * Returns the payload of one of the agent's commands, found by the command's id or by its job's id. A worker can
+ * request it again.
+ */
 export async function readScript(
   database: Database,
-  of: { organizationId: string; agentId: string },
+  agentRef: { organizationId: string; agentId: string },
   wanted: { commandId?: string; jobId?: string },
 ): Promise<AgentScript> {
-  const { organizationId, agentId } = of;
+  const { organizationId, agentId } = agentRef;
   const [row] = await database.query<AgentScript & Record<string, unknown>>(
     { organizationId },
     `SELECT id AS command_id, job_id, kind, payload FROM agent_command
      WHERE agent_id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR id = $3)
        AND ($4::uuid IS NULL OR job_id = $4) AND kind IN ('run', 'script', 'snippet', 'function', 'builder')
-       -- A run that is over has given its script back: it stands in the workflow's revision.
+       -- The script of an ended run was removed from its command; the workflow's revision has it.
        AND (kind <> 'run' OR payload ? 'script')
      ORDER BY id DESC LIMIT 1`,
     [agentId, organizationId, wanted.commandId ?? null, wanted.jobId ?? null],
@@ -66,7 +69,7 @@ export type ListedCommand = Pick<
 
 const columns = 'id, kind, status, job_id, error, error_code, created_at, taken_at, deadline, finished_at';
 
-/** What an agent was asked, newest first: ids are made in the order of time. */
+/** Lists an agent's commands, newest first. Ids increase with time. */
 export async function listCommands(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },
@@ -84,7 +87,7 @@ export async function listCommands(
     looked.push(`(lower(${text}) IN (id::text, job_id::text) OR ${hasPart('error', text)})`);
   }
   const limit = placed(page.limit + 1);
-  // Neither payloads nor outputs, which are large, are read on the way.
+  // The scan leaves out payloads and outputs because they are large.
   const from = `(SELECT organization_id, agent_id, id, kind, status, job_id, left(error, 1000) AS error, error_code,
     created_at, taken_at, deadline, finished_at FROM agent_command) command`;
   const listed = scanWithin({ from, columns, within, filter: looked, order: 'id DESC', limit });

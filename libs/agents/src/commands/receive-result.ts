@@ -1,11 +1,11 @@
 import { AppError, type CommandReceipt, type CommandResultBody, invalidField } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { applyRecordingResult, recordingOutputOf } from '../recordings/settle-recordings';
+import { applyRecordingResult, recordingOutputOf } from '../recordings/apply-recording-result';
 import { type EndedCommand, endedColumns, forgetSealed } from './ended-command';
 import { enqueueFinished } from './fail-commands';
 import { recordEnded } from './record-actions';
 
-export interface CommandOf {
+export interface CommandRef {
   organizationId: string;
   agentId: string;
   commandId: string;
@@ -14,9 +14,9 @@ export interface CommandOf {
 const maxOutputBytes = 4 * 1024 * 1024;
 export const finished: CommandReceipt = { accepted: false, reason: 'already finished' };
 
-/** The agent has it, and will not be given it again. */
-export async function acknowledgeCommand(database: Database, of: CommandOf): Promise<CommandReceipt> {
-  const { organizationId, agentId, commandId } = of;
+/** Records that the worker has received the command, so that it is not delivered again. */
+export async function acknowledgeCommand(database: Database, commandRef: CommandRef): Promise<CommandReceipt> {
+  const { organizationId, agentId, commandId } = commandRef;
   const [row] = await database.query<{ taken: boolean }>(
     { organizationId },
     `WITH ack AS (
@@ -32,35 +32,39 @@ export async function acknowledgeCommand(database: Database, of: CommandOf): Pro
   return row.taken ? { accepted: true } : finished;
 }
 
-/** What code has printed until now; whoever waits for it is told. Its result takes the place of that. */
-export async function receiveOutput(database: Database, of: CommandOf, output: string): Promise<CommandReceipt> {
-  const { organizationId, agentId, commandId } = of;
+/** Stores the output that the code has printed so far and notifies waiting requests. The result replaces it later. */
+export async function receiveOutput(
+  database: Database,
+  commandRef: CommandRef,
+  output: string,
+): Promise<CommandReceipt> {
+  const { organizationId, agentId, commandId } = commandRef;
   return database.transaction({ organizationId }, async (tx) => {
-    const [row] = await tx.query<{ kept: boolean }>(
-      `WITH kept AS (
+    const [row] = await tx.query<{ stored: boolean }>(
+      `WITH stored AS (
          UPDATE agent_command SET output = $4
          WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND status = 'pending'
            AND kind IN ('snippet', 'function', 'builder')
          RETURNING id)
-       SELECT EXISTS (SELECT FROM kept) AS kept
+       SELECT EXISTS (SELECT FROM stored) AS stored
        FROM agent_command WHERE id = $1 AND agent_id = $2 AND organization_id = $3`,
       [commandId, agentId, organizationId, output],
       'receive_output',
     );
     if (!row) throw noSuchCommand();
-    if (!row.kept) return finished;
+    if (!row.stored) return finished;
     tx.notify('command', agentId);
     return { accepted: true };
   });
 }
 
-/** The first result counts. */
+/** Stores the result of a command. Only the first result counts. */
 export async function receiveResult(
   database: Database,
-  of: CommandOf,
+  commandRef: CommandRef,
   { status, output, error, code, exitCode }: CommandResultBody,
 ): Promise<CommandReceipt> {
-  const { organizationId, agentId, commandId } = of;
+  const { organizationId, agentId, commandId } = commandRef;
   const text = textOf(output);
   return database.transaction({ organizationId }, async (tx) => {
     const ended = await tx.query<EndedCommand>(
@@ -86,11 +90,11 @@ export async function receiveResult(
       'receive_result',
     );
     if (ended.length === 0) {
-      const known = await tx.query(
+      const existing = await tx.query(
         'SELECT FROM agent_command WHERE id = $1 AND agent_id = $2 AND organization_id = $3',
         [commandId, agentId, organizationId],
       );
-      if (known.length === 0) throw noSuchCommand();
+      if (existing.length === 0) throw noSuchCommand();
       return finished;
     }
     applyRecordingResult(tx, ended[0]!, recordingOutputOf(output));

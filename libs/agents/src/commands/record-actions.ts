@@ -6,7 +6,7 @@ import { appendTimeline, type TimelineEntry } from '@muster/timeline';
 import type { EndedCommand } from './ended-command';
 import { workerTrace } from '../traces/worker-trace';
 
-/** Actions that are commands: nothing else shows that somebody asked for them, nor what came of them. */
+/** Actions that are carried out as commands. Only a timeline entry records who requested one and how it ended. */
 export const actionKinds = [
   'repair',
   'deploy_extension',
@@ -15,34 +15,37 @@ export const actionKinds = [
   'stop_recording',
 ] as const satisfies CommandKind[];
 
-/** These too are told of: they take minutes, and are no code of the caller's. */
-const toldKinds: readonly CommandKind[] = [...actionKinds, ...imagingKinds];
+/** Kinds of commands with timeline entries: also imaging, which takes minutes and runs no code of the caller. */
+const recordedKinds: readonly CommandKind[] = [...actionKinds, ...imagingKinds];
 
-const longestError = 500;
+const maxErrorLength = 500;
 
-/** Who asked for a command, and why. */
-export interface Asked {
+/** The requester of a command and the reason. */
+export interface Requester {
   source: LifecycleSource;
   by: string;
   reason?: string;
 }
 
-/** What the command carries stays out of it: it may be secret. */
-export function recordAsked(
+/** Records on the agent's timeline who requested a command. The payload is left out because it may be secret. */
+export function recordRequest(
   tx: Transaction,
-  of: { organizationId: string; agentId: string },
-  { id, kind, asked: { source, by, reason } }: { id: string; kind: CommandKind; asked: Asked },
+  agentRef: { organizationId: string; agentId: string },
+  { id, kind, requestedBy: { source, by, reason } }: { id: string; kind: CommandKind; requestedBy: Requester },
 ): void {
-  const message = `${kind} was asked for by ${by}${reason ? `: ${reason}` : ''}`;
-  appendTimeline(tx, of, [{ kind: 'provisioning', source, message, data: { commandId: id, action: kind } }]);
+  const message = `${kind} was requested by ${by}${reason ? `: ${reason}` : ''}`;
+  appendTimeline(tx, agentRef, [{ kind: 'provisioning', source, message, data: { commandId: id, action: kind } }]);
 }
 
-/** By their agents' ids in order, so that two of these never wait for each other's timelines. */
+/**
+ * Records the ends of commands. Timelines are locked in the order of the agents' ids, so that two transactions cannot
+ * deadlock.
+ */
 export function recordEnded(tx: Transaction, ended: EndedCommand[], source: LifecycleSource | 'worker'): void {
   tx.onCommit(() => ended.forEach(recordWork));
-  const told = ended.filter(({ kind }) => toldKinds.includes(kind));
-  for (const agentId of [...new Set(told.map((command) => command.agentId))].sort()) {
-    const commands = told.filter((command) => command.agentId === agentId);
+  const recorded = ended.filter(({ kind }) => recordedKinds.includes(kind));
+  for (const agentId of [...new Set(recorded.map((command) => command.agentId))].sort()) {
+    const commands = recorded.filter((command) => command.agentId === agentId);
     const { organizationId } = commands[0]!;
     appendTimeline(
       tx,
@@ -52,7 +55,7 @@ export function recordEnded(tx: Transaction, ended: EndedCommand[], source: Life
   }
 }
 
-/** What its worker did, as a span of its request's trace. A run's is told with its job. */
+/** Records the worker's part as a span of the request's trace. The span of a run is recorded with its job. */
 function recordWork(command: EndedCommand): void {
   const { id, kind, traceparent, takenAt, finishedAt, status, code } = command;
   if (kind === 'run' || !traceparent || !takenAt || !finishedAt) return;
@@ -77,6 +80,6 @@ function recordWork(command: EndedCommand): void {
 function entryOf({ id, kind, status, error, code }: EndedCommand): TimelineEntry {
   const data = { commandId: id, action: kind, status, ...(code ? { code } : {}) };
   if (status === 'success') return { kind: 'provisioning', message: `${kind} is done`, data };
-  const why = error ? `: ${error.slice(0, longestError)}` : '';
-  return { kind: 'provisioning', level: 'error', message: `${kind} failed${why}`, data };
+  const detail = error ? `: ${error.slice(0, maxErrorLength)}` : '';
+  return { kind: 'provisioning', level: 'error', message: `${kind} failed${detail}`, data };
 }

@@ -1,7 +1,10 @@
 import type { AgentCommandEntity, Transaction } from '@muster/database';
 
-/** The agent can be reached: what waits for it may go on now. */
-export async function resumeWork(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {
+/** The agent is reachable again: makes its waiting commands due now and enqueues a dispatch. */
+export async function resumeWork(
+  tx: Transaction,
+  agentRef: { organizationId: string; agentId: string },
+): Promise<void> {
   const commands = await tx.query<Pick<AgentCommandEntity, 'id'>>(
     `UPDATE agent_command SET next_push_at = muster_now()
      WHERE id IN (
@@ -9,16 +12,16 @@ export async function resumeWork(tx: Transaction, of: { organizationId: string; 
        WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND taken_at IS NULL
        ORDER BY id LIMIT 20)
      RETURNING id`,
-    [of.agentId, of.organizationId],
+    [agentRef.agentId, agentRef.organizationId],
     'resume_commands',
   );
   await tx.enqueue(
-    { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: of.agentId } },
+    { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: agentRef.agentId } },
     ...commands.map(({ id }) => ({
       queue: 'dispatch' as const,
       name: 'deliver-command' as const,
       payload: { commandId: id },
     })),
   );
-  tx.notify('command', of.agentId);
+  tx.notify('command', agentRef.agentId);
 }

@@ -1,6 +1,6 @@
 import { isSealedText, type KeyRing, openText, type SealedText, sealText } from '@muster/vault';
 
-/** What of a command's payload nobody may read at rest, to be stored in its place. */
+/** Encrypts the secret part of a command's payload, so that it is never stored as plain text. */
 export function sealPayload(
   keyRing: KeyRing,
   agentId: string,
@@ -9,7 +9,7 @@ export function sealPayload(
   return { sealed: sealText(keyRing, placeOf(agentId), JSON.stringify(secrets)) };
 }
 
-/** The payload as its agent gets it; opened for the moment of delivery. */
+/** Decrypts the payload for a delivery to its agent. */
 export function openPayload(
   keyRing: KeyRing,
   agentId: string,
@@ -21,7 +21,7 @@ export function openPayload(
   return { ...rest, ...(JSON.parse(text) as Record<string, string>) };
 }
 
-/** Taken to another agent's command, it stays shut. */
+/** Binds the ciphertext to the agent: it cannot be decrypted in another agent's command. */
 function placeOf(agentId: string): string {
   return `command/${agentId}`;
 }

@@ -6,18 +6,18 @@ import { isOn, mayTakeWork, type WorkFacts } from '../lifecycle/agent-life';
 import { recordWakeBlocked, requestWake } from '../lifecycle/wakes';
 import { machineCannot, missingParts, needsOf } from '../reports/machine-capabilities';
 import { issueCommand } from './issue-command';
-import type { Asked } from './record-actions';
+import type { Requester } from './record-actions';
 
 export interface CommandRequest {
   organizationId: string;
   agentId: string;
   kind: CommandKind;
   payload: Record<string, unknown>;
-  /** What the machine must have for it, where that is more than any command of its kind needs. */
+  /** The programs that the machine must have, if the command needs more than its kind does. */
   needs?: readonly MachinePart[];
   env?: Record<string, string>;
-  asked?: Asked;
-  /** How long it may take, from the moment that the agent is on. */
+  requestedBy?: Requester;
+  /** The command's time limit, from the time at which the agent is online. */
   timeoutMs: number;
   wakeTimeoutMs: number;
   now: Date;
@@ -25,15 +25,21 @@ export interface CommandRequest {
 
 export type CommandReadiness = { action: 'issue' | 'wake' } | { action: 'blocked' | 'refuse'; reason: string };
 
-/** They end what runs, look into it, or make the machine well again: a draining agent takes them too. */
-const nothingNew: readonly CommandKind[] = ['stop_job', 'attach_recording', 'stop_recording', 'repair', 'restart'];
-/** A repair that nobody takes now waits for the worker's next word. */
+/** Commands that a draining agent accepts too: they end or inspect running work, or repair the worker. */
+const allowedWhileDraining: readonly CommandKind[] = [
+  'stop_job',
+  'attach_recording',
+  'stop_recording',
+  'repair',
+  'restart',
+];
+/** A repair for an offline agent waits this long for the worker's next report. */
 const repairWaitsMs = 24 * 3_600_000;
 
-/** Whether a command may go to the agent as it is: at once, after a wake, or not at all. */
+/** Decides whether a command can be issued to the agent now, after a wake, or not at all. */
 export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind): CommandReadiness {
   const { status } = agent;
-  const passesDrain = nothingNew.includes(kind);
+  const passesDrain = allowedWhileDraining.includes(kind);
   const work = mayTakeWork({ ...agent, drain: passesDrain ? null : drain });
   switch (work.takes) {
     case 'now':
@@ -45,7 +51,7 @@ export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind)
     case 'never':
       return { action: 'refuse', reason: 'The agent is terminated.' };
     case 'after_wake':
-      // Its worker may be there and only its key be dead: it is told as soon as it can be.
+      // The worker may be running with an invalid key: it gets the repair as soon as it can be reached.
       if (status === 'offline' && kind === 'repair') return { action: 'issue' };
       if (work.by === 'owner') {
         return { action: 'refuse', reason: `The agent is ${status}, and only its owner can start it.` };
@@ -55,10 +61,10 @@ export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind)
   }
 }
 
-/** The agent sleeps and may not be woken. Remembered on its timeline by `explainingBlocked`. */
+/** The agent is off and auto-wake is off. `explainingBlocked` records it on the timeline. */
 class WakeBlocked extends AppError {
   constructor(
-    readonly of: { organizationId: string; agentId: string },
+    readonly agentRef: { organizationId: string; agentId: string },
     reason: string,
     agentStatus: AgentStatus,
   ) {
@@ -66,14 +72,17 @@ class WakeBlocked extends AppError {
   }
 }
 
-/** Throws unless the agent has what such a command needs and can be given it, at once or after a wake. Holds its lock. */
+/**
+ * Locks the agent. Throws unless its machine has what the command needs and the command can be issued at once or after
+ * a wake.
+ */
 export async function requireWakeable(
   tx: Transaction,
-  of: { organizationId: string; agentId: string },
+  agentRef: { organizationId: string; agentId: string },
   kind: CommandKind,
   needs: readonly MachinePart[] = needsOf(kind),
 ): Promise<{ status: AgentStatus; action: 'issue' | 'wake' }> {
-  const agent = await lockForCommand(tx, of);
+  const agent = await lockForCommand(tx, agentRef);
   const { status } = agent;
   const decision = decideCommand(agent, kind);
   if (decision.action === 'refuse') {
@@ -81,34 +90,37 @@ export async function requireWakeable(
   }
   const missing = missingParts(agent, needs);
   if (missing.length) throw machineCannot(missing);
-  if (decision.action === 'blocked') throw new WakeBlocked(of, decision.reason, status);
+  if (decision.action === 'blocked') throw new WakeBlocked(agentRef, decision.reason, status);
   return { status, action: decision.action };
 }
 
-/** Writes a command down for an agent, and wakes the agent for it where that is allowed. */
+/** Issues a command to an agent, and wakes the agent for it if auto-wake is on. */
 export async function startCommand(tx: Transaction, request: CommandRequest): Promise<string> {
-  const { organizationId, agentId, kind, payload, env, asked, timeoutMs, wakeTimeoutMs, now } = request;
+  const { organizationId, agentId, kind, payload, env, requestedBy, timeoutMs, wakeTimeoutMs, now } = request;
   const { needs = needsOf(kind, payload) } = request;
-  const of = { organizationId, agentId };
-  const { status, action } = await requireWakeable(tx, of, kind, needs);
+  const agentRef = { organizationId, agentId };
+  const { status, action } = await requireWakeable(tx, agentRef, kind, needs);
   const asleep = !isOn(status);
   if (action === 'wake') {
-    await requestWake(tx, { ...of, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
+    await requestWake(tx, { ...agentRef, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
   }
   const waitsMs = status === 'offline' && action === 'issue' ? repairWaitsMs : asleep ? wakeTimeoutMs : 0;
   const deadline = new Date(now.getTime() + timeoutMs + waitsMs);
-  return issueCommand(tx, { ...of, kind, payload, env, asked, deadline });
+  return issueCommand(tx, { ...agentRef, kind, payload, env, requestedBy, deadline });
 }
 
-/** Keeps on the timeline that a wake was blocked, although the request's own transaction leaves nothing behind. */
+/**
+ * Records a blocked wake on the timeline in a separate transaction, because the request's own transaction is rolled
+ * back.
+ */
 export async function explainingBlocked<T>(database: Database, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
     if (error instanceof WakeBlocked) {
-      const { of, message } = error;
-      await database.transaction({ organizationId: of.organizationId }, (tx) =>
-        recordWakeBlocked(tx, { ...of, source: 'api', reason: message }),
+      const { agentRef, message } = error;
+      await database.transaction({ organizationId: agentRef.organizationId }, (tx) =>
+        recordWakeBlocked(tx, { ...agentRef, source: 'api', reason: message }),
       );
     }
     throw error;

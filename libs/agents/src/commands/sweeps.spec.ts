@@ -13,7 +13,7 @@ import { MachineControl } from '../orders/machine-control';
 import { CommandDelivery } from './command-delivery';
 import { failOverdueCommands } from './fail-commands';
 
-describe('a row that cannot be settled', () => {
+describe('a row that fails in a sweep', () => {
   let harness: Harness;
   let organizationId: string;
   let agentId: string;
@@ -44,7 +44,7 @@ describe('a row that cannot be settled', () => {
     return ids;
   }
 
-  /** From now on each write of such rows fails. */
+  /** Makes each update of the matching rows fail. */
   async function breakRows(table: string, condition: string): Promise<void> {
     const client = new Client({ connectionString: harness.databaseUrl });
     await client.connect();
@@ -56,7 +56,7 @@ describe('a row that cannot be settled', () => {
     await client.end();
   }
 
-  it('is named among overdue commands, and those behind it fail all the same', async () => {
+  it('reports an overdue command that cannot be updated, and fails the commands after it', async () => {
     const ids = await commands(30, { deadline: '-1 hour' });
     await breakRows('agent_command', `OLD.id = '${ids[0]}'`);
     const round = new Round('test');
@@ -66,7 +66,7 @@ describe('a row that cannot be settled', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('is named among commands to push, and a whole page of them hides no other', async () => {
+  it('reports commands that cannot be pushed, and a whole page of them does not block the others', async () => {
     await query(
       `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, 'LOST', 'gone', '', '')`,
       [organizationId],
@@ -83,7 +83,7 @@ describe('a row that cannot be settled', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('is told among orders to machines by a later round, and as many as are begun at once hide no other', async () => {
+  it('reports failed orders to machines in a later round, and a full batch of them does not block the others', async () => {
     const agents: string[] = [];
     for (let one = 0; one < 230; one += 1) {
       const input = { organizationId, name: `Stopping ${one}`, provider: 'http', status: 'stopping' } as const;
@@ -98,16 +98,16 @@ describe('a row that cannot be settled', () => {
     const machines = harness.app.nest.get(MachineControl, { strict: false });
     const control = jest.spyOn(machines, 'control');
     const cursors = new Map<string, unknown>();
-    const told: string[] = [];
-    await waitFor('all of them', async () => {
+    const reported: string[] = [];
+    await waitFor('an attempt for each agent', async () => {
       const round = new Round('test', { cursors });
       await machines.sweep(round);
-      for (const { row, error } of round.failures) told.push(`${row}: ${error}`);
+      for (const { row, error } of round.failures) reported.push(`${row}: ${error}`);
       const tried = new Set(control.mock.calls.map(([id]) => id));
-      return told.length > 0 && agents.every((id) => tried.has(id));
+      return reported.length > 0 && agents.every((id) => tried.has(id));
     });
     expect(agents.map((id) => `agent ${id}: the row is broken`)).toEqual(
-      expect.arrayContaining([told[0], told.at(-1)]),
+      expect.arrayContaining([reported[0], reported.at(-1)]),
     );
     await machines.settled();
   });

@@ -1,19 +1,20 @@
 import { AppError } from '@muster/contracts';
 import type { ArtifactEntity, Database } from '@muster/database';
 
-/** A file in the store, with its digest where that is known. */
+/** A stored file, with its digest if it is known. */
 interface FileToDeploy {
   objectKey: string;
   filename: string;
   digest?: string;
 }
 
-/** Looks among the packs, which are not ours to read. */
+/** Finds a file among the packs, which another library owns. */
 export type FindInPacks = (organizationId: string, key: string) => Promise<FileToDeploy | null>;
 
 /**
- * The file that a deploy_extension is about: the one that is named, by its key or its id, among artifacts and then among
- * packs; else the newest that was sent with that version in its name. What is in it, its worker sees, and refuses another version.
+ * Returns the file that a deploy_extension command installs. With a key, that is the artifact with this key or id, or
+ * else a pack's file. Without a key, it is the newest artifact with the version in its name. The worker checks the
+ * content and rejects another version.
  */
 export async function findExtension(
   database: Database,
@@ -40,7 +41,7 @@ export async function findExtension(
   throw new AppError('not_found', { detail });
 }
 
-/** A packed extension with the version in its name, and no longer number around it. */
+/** A pattern for the name of a packed extension that contains the version, but not as part of a longer number. */
 function namesOf(version: string): string {
   const plain = version.trim().replace(/^v/i, '');
   return `(^|[^0-9.])${plain.replace(/[^0-9A-Za-z]/g, (sign) => `\\${sign}`)}([^0-9.][^/]*)?\\.(zip|crx)$`;

@@ -9,7 +9,7 @@ import { loadAgent } from '../registry/agent-row';
 
 export interface RunFilesRequest {
   action: 'list' | 'read';
-  /** Relative to the folder of runs. */
+  /** Relative to the worker's folder of runs. */
   path: string;
 }
 
@@ -19,8 +19,8 @@ export type RunFilesAnswer =
 const waitMs = 15_000;
 
 /**
- * What the machine's worker has in its folder of runs. Nothing else of the machine is reached: the worker holds to that,
- * whatever is asked. A machine that is off is not woken for it, and what the worker answered is not kept.
+ * Reads the worker's folder of runs. The worker allows no access outside of it. A machine that is off is not woken, and
+ * the worker's answer is not stored.
  */
 export async function readRunFiles(
   parts: { database: Database; pubSub: PubSub; clock: Clock },
@@ -45,8 +45,8 @@ export async function readRunFiles(
     });
     return issueCommand(tx, { organizationId, agentId, kind: 'files', payload: { action, path }, deadline });
   });
-  const of = { organizationId, agentId, commandId };
-  const { status, output, error, code } = await waitForCommand(parts, of, { waitMs: waitMs + 1000, signal });
+  const commandRef = { organizationId, agentId, commandId };
+  const { status, output, error, code } = await waitForCommand(parts, commandRef, { waitMs: waitMs + 1000, signal });
   if (status === 'pending' || code === 'execution_timeout') {
     throw new AppError('execution_timeout', { detail: 'The machine’s worker did not answer in time.' });
   }

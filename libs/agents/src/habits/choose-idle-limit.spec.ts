@@ -1,4 +1,4 @@
-import { chooseIdleLimit, keptGaps, mostGaps } from './choose-idle-limit';
+import { chooseIdleLimit, addIdleGap, maxGaps } from './choose-idle-limit';
 
 const minute = 60_000;
 const facts = { limitMs: 30 * minute, bootMs: minute, runInMs: null };
@@ -6,7 +6,7 @@ const minutes = (...gaps: number[]) => gaps.map((gap) => gap * minute);
 const times = (count: number, gap: number) => minutes(...Array.from({ length: count }, () => gap));
 
 describe('how long an idle machine stays on', () => {
-  it('is not at all where its next run never comes in time', () => {
+  it('stops at once if the next run never arrives within the limit', () => {
     expect(chooseIdleLimit({ ...facts, gaps: times(20, 240) })).toEqual({
       limitMs: 0,
       usualMs: null,
@@ -14,7 +14,7 @@ describe('how long an idle machine stays on', () => {
     });
   });
 
-  it('is as long as its next run usually takes to come, where that is soon', () => {
+  it('waits as long as the next run usually takes, if that is short', () => {
     expect(chooseIdleLimit({ ...facts, gaps: times(20, 2) })).toEqual({
       limitMs: 2 * minute,
       usualMs: 2 * minute,
@@ -25,7 +25,7 @@ describe('how long an idle machine stays on', () => {
     );
   });
 
-  it('is never longer than the organization allows', () => {
+  it('never exceeds the limit of the organization', () => {
     expect(chooseIdleLimit({ ...facts, limitMs: minute, gaps: times(20, 2) }).limitMs).toBe(0);
     expect(chooseIdleLimit({ ...facts, limitMs: minute, gaps: [] }).limitMs).toBe(minute);
     for (let seed = 0; seed < 50; seed += 1) {
@@ -38,25 +38,25 @@ describe('how long an idle machine stays on', () => {
     }
   });
 
-  it('lasts until a run that is known to come, where another start would cost as much', () => {
+  it('waits for a scheduled run if another start would cost as much', () => {
     const gaps = times(20, 240);
     expect(chooseIdleLimit({ ...facts, gaps, runInMs: minute }).limitMs).toBe(minute);
     expect(chooseIdleLimit({ ...facts, gaps, runInMs: 10 * minute }).limitMs).toBe(0);
     expect(chooseIdleLimit({ ...facts, bootMs: 10 * minute, gaps, runInMs: 10 * minute }).limitMs).toBe(10 * minute);
   });
 
-  it('is a few minutes while little is known', () => {
+  it('waits a few minutes while there are few idle times to learn from', () => {
     expect(chooseIdleLimit({ ...facts, gaps: [] })).toEqual({ limitMs: 5 * minute, usualMs: null, learnedFrom: 0 });
     expect(chooseIdleLimit({ ...facts, gaps: times(4, 240) }).limitMs).toBe(5 * minute);
     expect(chooseIdleLimit({ ...facts, gaps: [], runInMs: 6 * minute }).limitMs).toBe(6 * minute);
   });
 
-  it('follows a habit that has changed', () => {
+  it('follows a change in the idle times', () => {
     expect(chooseIdleLimit({ ...facts, gaps: [...times(40, 2), ...times(24, 240)] }).limitMs).toBe(2 * minute);
     expect(chooseIdleLimit({ ...facts, gaps: [...times(40, 240), ...times(24, 2)] }).limitMs).toBe(0);
   });
 
-  it('takes what a schedule ended early for nothing that is known of other runs', () => {
+  it('ignores idle times that a schedule ended early', () => {
     expect(chooseIdleLimit({ ...facts, gaps: [...times(30, -1), ...times(10, 240)] })).toMatchObject({
       limitMs: 0,
       learnedFrom: 10,
@@ -64,9 +64,9 @@ describe('how long an idle machine stays on', () => {
     expect(chooseIdleLimit({ ...facts, gaps: times(30, -240) })).toMatchObject({ limitMs: 0, learnedFrom: 30 });
   });
 
-  it('remembers so many idle times and no more, the newest first', () => {
+  it('stores a limited number of idle times, the newest first', () => {
     let gaps: number[] = [];
-    for (let at = 1; at <= 100; at += 1) gaps = keptGaps(gaps, { ms: at, scheduled: at % 2 === 0 });
-    expect([gaps.length, gaps.slice(0, 3)]).toEqual([mostGaps, [-100, 99, -98]]);
+    for (let at = 1; at <= 100; at += 1) gaps = addIdleGap(gaps, { ms: at, scheduled: at % 2 === 0 });
+    expect([gaps.length, gaps.slice(0, 3)]).toEqual([maxGaps, [-100, 99, -98]]);
   });
 });

@@ -1,63 +1,64 @@
-/** So many of a machine's idle times are remembered: what is older says little, and its row does not grow. */
-export const mostGaps = 64;
+/** Maximum number of idle times that are used: older ones are not significant. */
+export const maxGaps = 64;
 
-/** A machine's idle times with one more; one that a schedule ended is written as less than nothing. */
-export function keptGaps(gaps: readonly number[], { ms, scheduled }: { ms: number; scheduled: boolean }): number[] {
+/** Returns a machine's idle times with one more. An idle time that a schedule ended is negative. */
+export function addIdleGap(gaps: readonly number[], { ms, scheduled }: { ms: number; scheduled: boolean }): number[] {
   const whole = Math.max(1, Math.round(ms));
-  return [scheduled ? -whole : whole, ...gaps].slice(0, mostGaps);
+  return [scheduled ? -whole : whole, ...gaps].slice(0, maxGaps);
 }
 
 export interface HabitFacts {
-  /** Its last idle times in milliseconds, newest first; one that a schedule ended is less than nothing. */
+  /** The last idle times in milliseconds, newest first; one that a schedule ended is negative. */
   gaps: readonly number[];
-  /** As long as the organization allows. */
+  /** The organization's idle limit. */
   limitMs: number;
   bootMs: number;
-  /** From the beginning of its idle time until a run that is known to come; null where none is. */
+  /** Milliseconds from the start of the idle time until the next scheduled run; null if there is none. */
   runInMs: number | null;
 }
 
 export interface IdleChoice {
-  /** How long it is to stay on without work. */
+  /** How long the machine stays on without work. */
   limitMs: number;
-  /** Within which time half of its runs came that nobody scheduled; null where most took longer than the limit. */
+  /** Time within which half of the unscheduled runs arrived; null if most took longer than the limit. */
   usualMs: number | null;
-  /** How many idle times it was learned from. */
+  /** Number of idle times that the choice is based on. */
   learnedFrom: number;
 }
 
-/** What a stop costs of the machine's time beside the boot that follows. */
+/** Machine time in milliseconds that a stop costs, in addition to the next boot. */
 export const stopMs = 30_000;
-/** What a second costs for which a person waits for a machine, in seconds of the machine. */
+/** Cost of one second for which a person waits for a machine, in seconds of machine time. */
 const waitWeight = 6;
-/** What an idle time is worth beside the one after it. */
+/** Weight of an idle time relative to the next newer one. */
 const decay = 0.97;
-/** With fewer it is not a habit yet. */
-const leastGaps = 5;
+/** Minimum number of idle times for a choice by cost. */
+const minGaps = 5;
 const firstLimitMs = 5 * 60_000;
 
 /**
- * How long to stay on: each idle time of before is taken as one that may come again, the newer the likelier, cut short
- * by the run that is known to come. Of all the times at which it could be stopped the cheapest holds: machine time until
- * the next run, or until the stop and what another start costs, waiting included. Who waits for a schedule is nobody.
+ * Chooses how long a machine stays on without work. Each past idle time is one possible length of the current one,
+ * newer ones with more weight, and none is longer than the time until the next scheduled run. Of all possible stop
+ * times the cheapest is chosen. Its cost is the machine time until the next run, or until the stop plus the cost of
+ * another start. For an unscheduled run that includes a person's waiting time.
  */
 export function chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }: HabitFacts): IdleChoice {
   const wakeMs = bootMs + stopMs;
   const coldMs = wakeMs + waitWeight * bootMs;
-  // What a schedule ended says only that no other run came until then.
-  const known = gaps.flatMap((gap, at) =>
+  // An idle time that a schedule ended only shows that no other run arrived before.
+  const samples = gaps.flatMap((gap, at) =>
     gap < 0 && -gap < limitMs ? [] : [{ ms: gap < 0 ? Infinity : gap, weight: decay ** at }],
   );
-  const usualMs = medianOf(known, limitMs);
-  const learnedFrom = known.length;
-  if (known.length < leastGaps) {
+  const usualMs = medianOf(samples, limitMs);
+  const learnedFrom = samples.length;
+  if (samples.length < minGaps) {
     const limit = Math.min(limitMs, firstLimitMs);
     const isWorthIt = runInMs !== null && runInMs <= limitMs && runInMs - limit <= wakeMs;
     return { limitMs: isWorthIt ? Math.max(limit, runInMs) : limit, usualMs, learnedFrom };
   }
   const costOf = (stopAfterMs: number) => {
     let cost = 0;
-    for (const { ms, weight } of known) {
+    for (const { ms, weight } of samples) {
       const comesMs = Math.min(ms, runInMs ?? Infinity);
       const isRun = runInMs !== null && runInMs <= ms;
       cost += weight * (comesMs <= stopAfterMs ? comesMs : stopAfterMs + (isRun ? wakeMs : coldMs));
@@ -65,7 +66,7 @@ export function chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }: HabitFacts):
     return cost;
   };
   let best = { limitMs: 0, cost: costOf(0) };
-  for (const ms of [...known.map((gap) => gap.ms), ...(runInMs === null ? [] : [runInMs])]) {
+  for (const ms of [...samples.map((gap) => gap.ms), ...(runInMs === null ? [] : [runInMs])]) {
     if (ms > limitMs) continue;
     const cost = costOf(ms);
     if (cost < best.cost) best = { limitMs: ms, cost };
@@ -73,10 +74,10 @@ export function chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }: HabitFacts):
   return { limitMs: best.limitMs, usualMs, learnedFrom };
 }
 
-function medianOf(known: { ms: number; weight: number }[], limitMs: number): number | null {
-  const half = known.reduce((sum, { weight }) => sum + weight, 0) / 2;
+function medianOf(samples: { ms: number; weight: number }[], limitMs: number): number | null {
+  const half = samples.reduce((sum, { weight }) => sum + weight, 0) / 2;
   let sum = 0;
-  for (const { ms, weight } of known.toSorted((one, other) => one.ms - other.ms)) {
+  for (const { ms, weight } of samples.toSorted((one, other) => one.ms - other.ms)) {
     sum += weight;
     if (sum >= half) return ms <= limitMs ? ms : null;
   }

@@ -1,16 +1,16 @@
 import type { AgentIdleEntity, JobEntity } from '@muster/database';
 
-/** A run as an idle time ends with it, and another begins. */
+/** A run: it ends one idle time, and the next idle time starts after it. */
 export interface RunSpan extends Pick<JobEntity, 'queuedAt' | 'finishedAt'> {
-  /** A schedule launched it. */
+  /** Whether a schedule launched the run. */
   scheduled: boolean;
 }
 
 export type IdleSpan = Pick<AgentIdleEntity, 'beganAt' | 'endedAt' | 'scheduled'>;
 
 /**
- * The idle times between runs: what ends the one that is open, those that came and went since, and the one that is open
- * now. Runs are in the order in which they were queued; one that is not over yet leaves none open.
+ * Computes the idle times between runs: the end of the open one, the complete ones since, and the one that is open now.
+ * Runs are in the order in which they were queued. An unfinished run leaves no open idle time.
  */
 export function foldRuns(openSince: Date | null, runs: RunSpan[]): IdleSpan[] {
   const spans: IdleSpan[] = [];

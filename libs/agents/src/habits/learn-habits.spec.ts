@@ -16,11 +16,11 @@ import { requestWake } from '../lifecycle/wakes';
 import { learnHabits } from './learn-habits';
 import { purgeIdleTimes } from './purge-idle';
 
-describe('what is learned of a machine’s idle times', () => {
+describe('learning of a machine’s idle times', () => {
   let harness: Harness;
   let db: Database;
   let workflowId: string;
-  let of: { organizationId: string; agentId: string };
+  let agentRef: { organizationId: string; agentId: string };
 
   beforeAll(async () => {
     harness = await startHarness({
@@ -43,12 +43,12 @@ describe('what is learned of a machine’s idle times', () => {
     const { id: organizationId } = await makeOrganization(db);
     const row = { organizationId, name: newId(), status: 'online', provider: 'ec2', bootMs: 60_000 } as const;
     workflowId = (await makeWorkflow(db, { organizationId })).id;
-    of = { organizationId, agentId: (await makeAgent(db, { ...row, lastSeen: new Date() })).id };
+    agentRef = { organizationId, agentId: (await makeAgent(db, { ...row, lastSeen: new Date() })).id };
   });
 
   const query = (sql: string, values: unknown[] = []) => db.query<any>('system', sql, values);
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
-  /** A run of a time that is over, with an id of that time; to the microsecond, as the database writes it. */
+  /** Inserts a past run with an id of that time; its times have microseconds, as the database writes them. */
   async function ran(queued: number, finished: number | null, scheduleId: string | null = null): Promise<void> {
     const queuedAt = minutesAgo(queued);
     const id = `${queuedAt.getTime().toString(16).padStart(12, '0')}${newId().replaceAll('-', '').slice(12)}`;
@@ -59,7 +59,7 @@ describe('what is learned of a machine’s idle times', () => {
          schedule_id)
        VALUES ($1, $2, $3, $4, 1, $5, $6::timestamptz + interval '421 microseconds',
          $7::timestamptz + interval '421 microseconds', $8)`,
-      [id, of.organizationId, of.agentId, workflowId, status, queuedAt, finishedAt, scheduleId],
+      [id, agentRef.organizationId, agentRef.agentId, workflowId, status, queuedAt, finishedAt, scheduleId],
     );
   }
   const idleTimes = async () =>
@@ -68,11 +68,11 @@ describe('what is learned of a machine’s idle times', () => {
         `SELECT round(extract(epoch FROM COALESCE(ended_at, now()) - began_at) / 60)::int AS minutes,
                 ended_at IS NULL AS open, scheduled, round(on_ms / 60000.0)::int AS on, on_since IS NOT NULL AS is_on, slept
          FROM agent_idle WHERE agent_id = $1 ORDER BY began_at`,
-        [of.agentId],
+        [agentRef.agentId],
       )
     ).map(({ minutes, open, scheduled, on, isOn, slept }) => [minutes, open, scheduled, on, isOn, slept]);
 
-  it('is each time between its runs, once, whoever looks and how often', async () => {
+  it('records each idle time between runs once, even with concurrent and repeated rounds', async () => {
     await ran(100, 90);
     await ran(60, 55, newId());
     await ran(40, 30);
@@ -93,7 +93,7 @@ describe('what is learned of a machine’s idle times', () => {
     ]);
   });
 
-  it('goes on for as long as nothing comes, however often it is looked at', async () => {
+  it('leaves an idle time open until the next run, in any number of rounds', async () => {
     await ran(100, 90);
     for (let look = 0; look < 3; look += 1) await learnHabits(db);
     expect(await idleTimes()).toEqual([[90, true, false, 0, true, false]]);
@@ -105,78 +105,81 @@ describe('what is learned of a machine’s idle times', () => {
     ]);
   });
 
-  it('waits for the end of what its machine is at', async () => {
+  it('starts the next idle time after the current run ends', async () => {
     await ran(100, 90);
     await ran(20, null);
     await learnHabits(db);
     expect(await idleTimes()).toEqual([[70, false, false, null, false, false]]);
     expect((await learnHabits(db)).learned).toBe(0);
     await query(`UPDATE job SET status = 'completed', finished_at = now() WHERE status = 'running' AND agent_id = $1`, [
-      of.agentId,
+      agentRef.agentId,
     ]);
     await learnHabits(db);
     expect((await idleTimes()).length).toBe(2);
   });
 
-  it('has for how long the machine was on in it, by each switch', async () => {
+  it('records how long the machine was on during an idle time, at each switch', async () => {
     await ran(100, 20);
     await learnHabits(db);
     await query(
       `UPDATE agent SET last_activity_at = now() - interval '31 minutes', last_activity = 'a run ended',
          status_since = now() - interval '2 hours'
        WHERE id = $1`,
-      [of.agentId],
+      [agentRef.agentId],
     );
     expect(await stopIdleAgents(db)).toMatchObject({ stopping: 1 });
-    await harness.app.nest.get(MachineControl).control(of.agentId);
+    await harness.app.nest.get(MachineControl).control(agentRef.agentId);
     expect(await idleTimes()).toEqual([[20, true, false, 20, false, false]]);
     await db.transaction('system', (tx) =>
-      requestWake(tx, { ...of, source: 'schedule', reason: 'prewake', timeoutMs: 60_000 }),
+      requestWake(tx, { ...agentRef, source: 'schedule', reason: 'prewake', timeoutMs: 60_000 }),
     );
     expect((await idleTimes())[0]).toEqual([20, true, false, 20, true, false]);
-    await query(`UPDATE agent_idle SET on_since = now() - interval '5 minutes' WHERE agent_id = $1`, [of.agentId]);
+    await query(`UPDATE agent_idle SET on_since = now() - interval '5 minutes' WHERE agent_id = $1`, [
+      agentRef.agentId,
+    ]);
     await ran(2, 1, newId());
     await learnHabits(db);
     expect((await idleTimes())[0]).toEqual([18, false, true, 18, false, false]);
-    // Nothing was known of its habits, so adaptive had left it on for five minutes; it was on all the time, as it is seen.
+    // There were no idle times to learn from, so the adaptive policy would have left the machine on for five minutes.
+    // The row shows that it was on all the time.
     const [saved] = await query(
       `SELECT policy, saved_ms, saved_micros, on_ms,
               round(extract(epoch FROM ended_at - began_at) * 1000)::bigint AS length
        FROM agent_idle WHERE agent_id = $1 ORDER BY began_at LIMIT 1`,
-      [of.agentId],
+      [agentRef.agentId],
     );
     expect(saved.policy).toBe('fixed');
-    // Its stop, and its boot ahead of the schedule's time: half a minute, and 69 s.
+    // The stop takes half a minute, and the boot ahead of the scheduled time 69 s.
     expect(saved.savedMs).toBe(saved.onMs - 300_000 - 30_000 - 69_000);
-    // Half a micro-dollar is rounded to even, as all money is.
+    // Half a micro-dollar is rounded to even, like all amounts.
     expect(saved.savedMicros).toBe(Number(roundedQuotient(BigInt(saved.savedMs) * 120_000n, 3_600_000n)));
   });
 
-  it('says nothing of what adaptive is worth where somebody was at work on the machine, or it could not be stopped', async () => {
+  it('records no saving if a person used the machine or it could not be stopped', async () => {
     const saved = async () =>
       query(
         `SELECT policy, saved_ms, round(on_ms / 60000.0)::int AS on FROM agent_idle
          WHERE agent_id = $1 AND ended_at IS NOT NULL ORDER BY began_at`,
-        [of.agentId],
+        [agentRef.agentId],
       );
-    // Its last run ended 33 minutes ago, and then somebody worked on it.
+    // The last run ended 33 minutes ago, and then a person used the machine.
     await ran(40, 33);
     await learnHabits(db);
     await query(
-      `UPDATE agent SET last_activity_at = now() - interval '31 minutes', last_activity = 'somebody at work',
+      `UPDATE agent SET last_activity_at = now() - interval '31 minutes', last_activity = 'activity that a client reported',
          status_since = now() - interval '2 hours'
        WHERE id = $1`,
-      [of.agentId],
+      [agentRef.agentId],
     );
     expect(await stopIdleAgents(db)).toMatchObject({ stopping: 1 });
-    await harness.app.nest.get(MachineControl).control(of.agentId);
+    await harness.app.nest.get(MachineControl).control(agentRef.agentId);
     await ran(2, 1);
     await learnHabits(db);
     expect(await saved()).toEqual([{ policy: 'fixed', savedMs: null, on: 31 }]);
-    // On for nearly an hour, with a limit of half of that.
+    // On for nearly an hour, twice the limit.
     await query(
       `UPDATE agent_idle SET began_at = $2, on_since = $2, on_ms = 0 WHERE agent_id = $1 AND ended_at IS NULL`,
-      [of.agentId, minutesAgo(61)],
+      [agentRef.agentId, minutesAgo(61)],
     );
     await ran(0.5, 0.2);
     await learnHabits(db);
@@ -187,23 +190,23 @@ describe('what is learned of a machine’s idle times', () => {
     });
   });
 
-  it('ends with the first of the runs that followed, however many came before anybody looked', async () => {
+  it('ends an idle time with the first of the runs that followed, even if there are more runs than one round reads', async () => {
     await ran(800, 790);
     await learnHabits(db);
-    // Ten minutes later it began to be at work, and had no minute to itself since.
+    // Runs started ten minutes later, with no idle time between them since.
     for (let at = 780; at > 5; at -= 1) await ran(at, at - 1);
     await learnHabits(db);
     expect((await idleTimes())[0]).toEqual([10, false, false, 10, false, false]);
     const [{ idleMs }] = await query(
       `SELECT sum(extract(epoch FROM COALESCE(ended_at, now()) - began_at) * 1000)::float8 AS idle_ms
        FROM agent_idle WHERE agent_id = $1`,
-      [of.agentId],
+      [agentRef.agentId],
     );
     expect(Math.round(idleMs / 60_000)).toBe(15);
     expect(await learnHabits(db)).toEqual({ looked: 0, learned: 0 });
   });
 
-  it('is forgotten after five weeks', async () => {
+  it('deletes idle times after five weeks', async () => {
     await ran(100, 90);
     await ran(60, 55);
     await learnHabits(db);
@@ -211,7 +214,7 @@ describe('what is learned of a machine’s idle times', () => {
       query(
         `UPDATE agent_idle SET began_at = began_at - $2 * interval '1 day', ended_at = ended_at - $2 * interval '1 day'
          WHERE agent_id = $1 AND ended_at IS NOT NULL`,
-        [of.agentId, days],
+        [agentRef.agentId, days],
       );
     await age(34);
     expect(await purgeIdleTimes(db, new Round('test'))).toEqual({ idleTimes: 0 });
@@ -220,47 +223,47 @@ describe('what is learned of a machine’s idle times', () => {
     expect(await idleTimes()).toHaveLength(1);
   });
 
-  it('has adaptive stop a machine at once whose runs come seldom, and wait for one whose next comes soon', async () => {
+  it('stops a machine with rare runs at once under the adaptive policy, but not while a job is queued', async () => {
     await query(`UPDATE organization_settings SET idle_stop_policy = 'adaptive' WHERE organization_id = $1`, [
-      of.organizationId,
+      agentRef.organizationId,
     ]);
     for (let hours = 20; hours > 0; hours -= 2) await ran(hours * 60 + 1, hours * 60);
     await ran(2, 1);
     await learnHabits(db);
     const idle = (minutes: number) =>
       query(`UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`, [
-        of.agentId,
+        agentRef.agentId,
         minutesAgo(minutes),
       ]);
     await idle(0.05);
-    const agent = await findAgent(db, of.organizationId, of.agentId);
+    const agent = await findAgent(db, agentRef.organizationId, agentRef.agentId);
     expect(agent.gaps).toHaveLength(10);
     const { why } = explainAgent(agent, null, minutesAgo(0.1));
     expect(why).toContain(': by its last 10 idle times its next run takes longer than 30 min.');
-    // Under a queued job it never stops, however sure it is.
-    const { id: jobId } = await makeJob(db, of);
+    // A queued job always keeps the machine on.
+    const { id: jobId } = await makeJob(db, agentRef);
     expect(await stopIdleAgents(db)).toMatchObject({ stopping: 0 });
     await query('DELETE FROM job WHERE id = $1', [jobId]);
     expect(await stopIdleAgents(db)).toMatchObject({ looked: 1, stopping: 1 });
     const [{ message }] = await query(
       `SELECT message FROM timeline_entry WHERE agent_id = $1 AND data->>'eventType' = 'idle_stop_attempt'`,
-      [of.agentId],
+      [agentRef.agentId],
     );
     expect(message).toContain(
       'another start is cheaper: by its last 10 idle times its next run takes longer than 30 min',
     );
   });
 
-  it('lets adaptive wait for what comes soon, and no longer than the organization allows', async () => {
+  it('waits under the adaptive policy for a run that is due soon, up to the limit of the organization', async () => {
     await query(
       `UPDATE organization_settings SET idle_stop_policy = 'adaptive', idle_stop_minutes = 3 WHERE organization_id = $1`,
-      [of.organizationId],
+      [agentRef.organizationId],
     );
     for (let at = 20; at > 0; at -= 1) await ran(at * 3 + 1, at * 3);
     await learnHabits(db);
     const set = (minutes: number) =>
       query(`UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`, [
-        of.agentId,
+        agentRef.agentId,
         minutesAgo(minutes),
       ]);
     await set(1.5);

@@ -1,14 +1,17 @@
 import type { AgentEntity, AgentIdleEntity, Database, Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { foldRuns, type IdleSpan, type RunSpan } from './fold-runs';
-import { settleSavings } from './settle-savings';
+import { recordIdleSavings } from './record-idle-savings';
 
-/** What is older than this is not learned from. */
+/** Number of days after which idle times and runs are no longer used. */
 export const habitDays = 35;
-/** So many runs of an agent are looked at in one go. */
-const mostRuns = 500;
+/** Maximum number of an agent's runs that are read at once. */
+const maxRuns = 500;
 
-/** Where an agent's runs were last looked at: a little before, as ids are made by clocks of several machines. */
+/**
+ * SQL: the time up to which an agent's runs are already learned. The id bound is a few minutes earlier, because ids
+ * come from the clocks of several machines.
+ */
 const since = `COALESCE(
   (SELECT max(COALESCE(i.ended_at, i.began_at)) FROM agent_idle i WHERE i.agent_id = a.id),
   muster_now() - interval '${habitDays} days')`;
@@ -16,11 +19,14 @@ const firstIdSince = `
   (lpad(to_hex((extract(epoch FROM from_time.at - interval '5 minutes') * 1000)::bigint), 12, '0')
    || repeat('0', 20))::uuid`;
 
-/** As a Date has it, which an idle time begins with: to the microsecond each run would end behind its own idle time. */
+/**
+ * SQL: the end of a run in milliseconds, like the Dates of idle times. With microseconds each run would end after the
+ * start of its own idle time.
+ */
 const endOfRun = `date_trunc('milliseconds', j.finished_at)`;
 const isScheduled = 'j.schedule_id IS NOT NULL AND j.attempt = 1';
 
-/** Agents without work that have had some since. Terminated ones have nothing to learn for. */
+/** SQL: agents without work whose runs have ended since. Terminated agents are left out. */
 const candidates = `
   SELECT a.id FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time
   WHERE a.id > $1 AND a.current_job_id IS NULL AND a.status <> 'terminated' AND a.provider <> 'external'
@@ -29,8 +35,8 @@ const candidates = `
   ORDER BY a.id LIMIT $2`;
 
 /**
- * Writes down how long machines were idle between their runs, away from the runs themselves; on any number of replicas,
- * each idle time once.
+ * Records how long machines were idle between their runs, separately from the runs. Can run on any number of replicas;
+ * each idle time is recorded once.
  */
 export function learnHabits(database: Database, round = new Round('learn habits')): Promise<SweepCounts<'learned'>> {
   return sweep(round, {
@@ -56,7 +62,7 @@ interface Runs extends Pick<AgentEntity, 'organizationId' | 'status' | 'statusSi
   runs: { queuedAt: string; finishedAt: string | null; scheduled: boolean }[];
 }
 
-/** One agent's, under its lock. Answers whether there was anything new. */
+/** Records the idle times of one agent, which the caller has locked. Returns whether there were new ones. */
 export async function learnOf(tx: Transaction, agentId: string): Promise<boolean> {
   const [found] = await tx.query<Runs>(
     `SELECT a.organization_id, a.status, a.status_since,
@@ -66,15 +72,15 @@ export async function learnOf(tx: Transaction, agentId: string): Promise<boolean
              FROM (SELECT j.id, j.queued_at, j.finished_at, ${isScheduled} AS scheduled
                    FROM job j WHERE j.agent_id = a.id AND j.id > ${firstIdSince}
                      AND COALESCE(${endOfRun}, 'infinity') > from_time.at
-                   ORDER BY j.id DESC LIMIT ${mostRuns}) AS run) AS runs
+                   ORDER BY j.id DESC LIMIT ${maxRuns}) AS run) AS runs
      FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time WHERE a.id = $1`,
     [agentId],
     'runs_to_learn',
   );
   if (!found || found.runs.length === 0) return false;
   const spans = await spansOf(tx, agentId, found);
-  for (const span of spans) keep(tx, agentId, found, span);
-  if (spans.some(({ endedAt }) => endedAt !== null)) await settleSavings(tx, agentId);
+  for (const span of spans) insertIdleTime(tx, agentId, found, span);
+  if (spans.some(({ endedAt }) => endedAt !== null)) await recordIdleSavings(tx, agentId);
   return spans.length > 0;
 }
 
@@ -84,9 +90,9 @@ async function spansOf(tx: Transaction, agentId: string, { openSince, runs: foun
     finishedAt: finishedAt === null ? null : new Date(finishedAt),
     scheduled,
   }));
-  if (openSince === null || runs.length < mostRuns) return foldRuns(openSince, runs);
-  // There were more, of a machine that was never free when it was looked at. It is the first of them all that ended the
-  // idle time before; what was between it and those at hand is let go.
+  if (openSince === null || runs.length < maxRuns) return foldRuns(openSince, runs);
+  // There were more runs than are read at once, on a machine that was busy at every check. The first of them ended the
+  // open idle time. Idle times between that run and the ones read here are skipped.
   const [first] = await tx.query<RunSpan>(
     `SELECT j.queued_at, j.finished_at, ${isScheduled} AS scheduled
      FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time
@@ -98,14 +104,14 @@ async function spansOf(tx: Transaction, agentId: string, { openSince, runs: foun
   return [...foldRuns(openSince, [first!]).slice(0, 1), ...foldRuns(null, runs)];
 }
 
-/** So short a time nobody turned the machine off and on in. */
+/** Milliseconds within which a machine cannot have been switched off and on again. */
 const tooShortMs = 60_000;
 
 /**
- * How long the machine was on in it is known for the one that was seen open, as each switch was written there; for one
- * that came and went unseen only where it was short.
+ * Inserts or completes an idle time. How long the machine was on during it is known if it was recorded while open,
+ * because each switch updates the row. Otherwise it is known only for short idle times.
  */
-function keep(
+function insertIdleTime(
   tx: Transaction,
   agentId: string,
   { organizationId, status, statusSince }: Runs,
@@ -129,6 +135,6 @@ function keep(
        on_since = NULL, slept = agent_idle.on_since IS NULL OR agent_idle.on_since >= EXCLUDED.ended_at
      WHERE agent_idle.ended_at IS NULL AND EXCLUDED.ended_at IS NOT NULL`,
     [agentId, organizationId, beganAt, endedAt, scheduled, onMs, endedAt === null && !isOff ? beganAt : null],
-    'keep_idle',
+    'insert_idle_time',
   );
 }

@@ -10,7 +10,10 @@ type Sums = Pick<OrganizationSettingsEntity, 'idleStopPolicy'> & {
   didMicros: MicroUsd;
 };
 
-/** What adaptive would have saved in idle times that ended on these days, or did: of one agent, or of all. */
+/**
+ * Returns what the adaptive policy saved, or would have saved, in the idle times that ended on these days: for one
+ * agent or for all.
+ */
 export async function readIdleSavings(
   database: Database,
   organizationId: string,
@@ -27,7 +30,7 @@ export async function readIdleSavings(
             COALESCE(sum(i.saved_micros) FILTER (WHERE i.policy = 'adaptive'), 0)::bigint AS did_micros
      FROM organization_settings s LEFT JOIN agent_idle i
        ON i.organization_id = s.organization_id AND i.on_ms IS NOT NULL AND ($4::uuid IS NULL OR i.agent_id = $4)
-       -- A day more on both sides for the index; the zone decides.
+       -- One more day on both sides, so that the index is used; the time zone decides exactly.
        AND i.ended_at >= COALESCE($2::date - 1, muster_now() - interval '30 days')
        AND i.ended_at < COALESCE($3::date + 2, muster_now())
        AND ($2::date IS NULL OR (i.ended_at AT TIME ZONE s.timezone)::date BETWEEN $2::date AND $3::date)

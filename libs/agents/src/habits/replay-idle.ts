@@ -2,20 +2,20 @@ import type { IdleStopPolicy } from '@muster/contracts';
 import { prewakeLeadMs } from '../lifecycle/boot-time';
 import { chooseIdleLimit, stopMs } from './choose-idle-limit';
 
-/** An idle time as it was. */
+/** A past idle time. */
 export interface PastIdle {
   lengthMs: number;
-  /** A schedule ended it. */
+  /** Whether a schedule's run ended the idle time. */
   scheduled: boolean;
-  /** For how long its machine was on in it. */
+  /** How long the machine was on during the idle time. */
   onMs: number;
-  /** Its machine was off when it ended. */
+  /** Whether the machine was off at its end. */
   slept: boolean;
 }
 
 export interface ReplayFacts {
   policy: IdleStopPolicy;
-  /** The idle times before it, as keptGaps writes them. */
+  /** The idle times before it, as `addIdleGap` writes them. */
   gaps: readonly number[];
   limitMs: number;
   bootMs: number;
@@ -23,8 +23,9 @@ export interface ReplayFacts {
 }
 
 /**
- * What adaptive would have saved of the machine's time in an idle time, by the decision that it would have taken then;
- * where it was adaptive that held, what it has saved against fixed. Less than nothing where it was dearer.
+ * Returns the machine time that the adaptive policy would have saved in an idle time, by the decision that it would
+ * have made then. If the adaptive policy was in effect, returns what it saved compared with the fixed one. Negative if
+ * it cost more.
  */
 export function savedMsOf(idle: PastIdle, facts: ReplayFacts): number {
   const { policy, gaps, limitMs, bootMs } = facts;
@@ -34,13 +35,16 @@ export function savedMsOf(idle: PastIdle, facts: ReplayFacts): number {
   return wasMs - ranMs(chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }).limitMs, idle, facts);
 }
 
-/** What it took in truth: what it was on for, its stop, and the boot that its next run began with. */
+/** Returns the machine time that was actually used: the time on, the stop, and the boot for the next run. */
 function spentMs({ lengthMs, onMs, slept }: PastIdle, { bootMs }: ReplayFacts): number {
   const wasOff = slept || lengthMs - onMs > 1000;
   return onMs + (wasOff ? stopMs : 0) + (slept ? bootMs : 0);
 }
 
-/** What it would have taken with a stop after so long. A schedule's machine is on again a little before its time. */
+/**
+ * Returns the machine time that would have been used if the machine had stopped after `stayMs`. For a scheduled run,
+ * the machine is on again shortly before the scheduled time.
+ */
 function ranMs(stayMs: number, { lengthMs, scheduled }: PastIdle, { bootMs, prewake }: ReplayFacts): number {
   if (lengthMs <= stayMs) return lengthMs;
   return stayMs + stopMs + (scheduled && prewake ? Math.min(prewakeLeadMs(bootMs), lengthMs - stayMs) : bootMs);

@@ -2,9 +2,9 @@ import type { Transaction } from '@muster/database';
 import { runEnded } from '../lifecycle/decide-idle-stop';
 
 /**
- * For a move of its life: from now on its machine is on, or no more, while it has nothing to do. Where it was not a run
- * that was the last to happen on it, adaptive would have waited as fixed did, and nothing is said of what it is worth:
- * the row has its policy, and no saving.
+ * Records that an idle machine was switched on or off. If its last activity was not the end of a run, the adaptive
+ * policy would have waited as long as the fixed one. Then the row gets its policy here, so that no saving is computed
+ * for it.
  */
 export function switchIdle(tx: Transaction, agentId: string, isOn: boolean): void {
   tx.defer(

@@ -4,13 +4,16 @@ export interface ImagingCommand {
   id: string;
   organizationId: string;
   kind: 'imaging_images' | 'imaging_composite';
-  /** Of the images' patient; a composite's key names nobody. */
+  /** The patient of the images; the key of a composite names no patient. */
   patimageid: string | null;
 }
 
 export const imagingKinds = ['imaging_images', 'imaging_composite'] as const;
 
-/** Where a picture of a command lies. Chosen here and never by a worker: a key has its organization in it. */
+/**
+ * Returns the storage key of a command's image. The service chooses the key, never the worker, because the key contains
+ * the organization.
+ */
 export function imagingKey(command: ImagingCommand, object: { name: ImagingObjectName; ordinal?: number }): string {
   const { id, organizationId, patimageid } = command;
   if (object.name === 'composite') return `imaging/comp/${organizationId}/${id}.png`;

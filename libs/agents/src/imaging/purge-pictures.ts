@@ -3,19 +3,17 @@ import type { ArtifactEntity, Database } from '@muster/database';
 import type { Round } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 
-const rowsAtOnce = 200;
-const deletesAtOnce = 8;
+const rowBatchSize = 200;
+const deleteConcurrency = 8;
 
-/** Each has an index of its own. */
+/** Conditions of the images to delete. Each has an index. */
 const kinds = {
   imaging: `storage_key LIKE 'imaging/%'`,
-  // As a worker names what a session's browser shows; a run's files are the run's.
+  // Names that workers give to a session's screenshots. A run's files belong to the run.
   sessions: `filename LIKE 'session-%' AND job_id IS NULL AND kind = 'image'`,
 };
 
-/**
- * Drops pictures that imaging commands made, and those of sessions, with what else machines wrote (logRetentionDays).
- */
+/** Deletes images of imaging commands and of sessions after `logRetentionDays`, like the other output of machines. */
 export async function purgePictures(
   parts: { database: Database; storage: ObjectStorage },
   round: Round,
@@ -31,7 +29,10 @@ export async function purgePictures(
   return { pictures };
 }
 
-/** The object goes first: a row that stays is found again, and an object without a row never would be. */
+/**
+ * Deletes a page of images. The object is deleted before its row, because a remaining row is found again and an object
+ * without a row is not.
+ */
 async function dropSome(
   { database, storage }: { database: Database; storage: ObjectStorage },
   kind: keyof typeof kinds,
@@ -42,14 +43,14 @@ async function dropSome(
     `SELECT id, storage_key FROM artifact
      WHERE organization_id = $1 AND ${kinds[kind]} AND created_at < $2
      ORDER BY created_at LIMIT $3`,
-    [organizationId, before, rowsAtOnce],
+    [organizationId, before, rowBatchSize],
     `old_pictures_of_${kind}`,
   );
   const waiting = [...old];
   const work = async () => {
     for (let row = waiting.pop(); row; row = waiting.pop()) await storage.delete(row.storageKey);
   };
-  await Promise.all(Array.from({ length: deletesAtOnce }, work));
+  await Promise.all(Array.from({ length: deleteConcurrency }, work));
   await database.query(
     'system',
     'DELETE FROM artifact WHERE id = ANY($1) AND organization_id = $2',

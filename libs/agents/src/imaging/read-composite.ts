@@ -4,21 +4,21 @@ import type { ObjectStorage } from '@muster/storage';
 import { readCommandStatus } from '../commands/read-command';
 import { imagingKey } from './imaging-keys';
 
-const lentSeconds = 3600;
+const urlLifetimeSeconds = 3600;
 
-/** How the command stands, and once it has succeeded where its picture is. */
+/** Returns the command's status, and after success the URL of its image. */
 export async function readCompositeStatus(
   database: Database,
   storage: ObjectStorage,
-  of: { organizationId: string; agentId: string; commandId: string },
+  commandRef: { organizationId: string; agentId: string; commandId: string },
 ): Promise<ImagingCompositeStatus> {
-  const status = await readCommandStatus(database, of, ['imaging_composite']);
+  const status = await readCommandStatus(database, commandRef, ['imaging_composite']);
   if (status.status !== 'success') return status;
-  // Where it lies is known here. What the worker says of it is for who reads the output, and signs nothing.
-  const lend = { contentType: 'image/png', expiresInSeconds: lentSeconds };
-  const { organizationId, commandId: id } = of;
+  // The key is computed here. A key in the worker's output is never signed.
+  const urlOptions = { contentType: 'image/png', expiresInSeconds: urlLifetimeSeconds };
+  const { organizationId, commandId: id } = commandRef;
   const command = { id, organizationId, kind: 'imaging_composite', patimageid: null } as const;
   const key = imagingKey(command, { name: 'composite' });
-  const compositeUrl = await storage.presignGet(key, lend).catch(() => null);
+  const compositeUrl = await storage.presignGet(key, urlOptions).catch(() => null);
   return { ...status, compositeUrl };
 }

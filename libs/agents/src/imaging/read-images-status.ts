@@ -2,16 +2,16 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { ConvertedImage, ImagingImage, ImagingImagesOutput, ImagingImagesStatus } from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
-import type { CommandOf } from '../commands/receive-result';
+import type { CommandRef } from '../commands/receive-result';
 import { noSuchAgentOrCommand } from '../commands/read-command';
 import { imagingKey, type ImagingCommand } from './imaging-keys';
 
 const lifetimeSeconds = 3600;
-/** So many are signed before anybody else has a turn. */
-const atOnce = 16;
+/** Number of images that are signed before other work gets a turn. */
+const batchSize = 16;
 
-/** What a worker says of one image; the rest is ours to know: its name from the request, its keys from imaging-keys. */
-interface Said {
+/** A worker's report about one image. The name comes from the request and the keys from `imagingKey`. */
+interface ImageReport {
   ordinal?: unknown;
   width?: unknown;
   height?: unknown;
@@ -26,15 +26,15 @@ type Row = Pick<AgentCommandEntity, 'id' | 'organizationId' | 'status' | 'output
 };
 
 /**
- * How a conversion stands, each picture with where it can be read from now on. A worker's result names ordinals and
- * numbers alone, so that 4,000 of them fit into a command's output.
+ * Returns the status of a conversion, with URLs for each image. A worker's result contains only ordinals and numbers,
+ * so that 4,000 images fit into a command's output.
  */
 export async function readImagesStatus(
   database: Database,
   storage: ObjectStorage,
-  of: CommandOf,
+  commandRef: CommandRef,
 ): Promise<ImagingImagesStatus> {
-  const { organizationId, agentId, commandId } = of;
+  const { organizationId, agentId, commandId } = commandRef;
   const [row] = await database.query<Row>(
     { organizationId },
     `SELECT id, organization_id, status, output, error, error_code, payload->>'patimageid' AS patimageid,
@@ -46,31 +46,37 @@ export async function readImagesStatus(
   );
   if (!row) throw await noSuchAgentOrCommand(database, organizationId, agentId);
   const { status, output, error, errorCode: code } = row;
-  const said = output === null ? null : readSaid(output);
+  const reports = output === null ? null : readReports(output);
   return {
     status,
-    ...(said ? { output: await presentOutput(storage, row, said) } : {}),
+    ...(reports ? { output: await presentOutput(storage, row, reports) } : {}),
     ...(error === null ? {} : { error }),
     ...(code === null ? {} : { code }),
   };
 }
 
-function readSaid(output: string): Map<number, Said> | null {
+function readReports(output: string): Map<number, ImageReport> | null {
   try {
     const { images } = JSON.parse(output) as { images?: unknown };
     if (!Array.isArray(images)) return null;
-    return new Map((images as Said[]).map((image) => [Number(image?.ordinal), image]));
+    return new Map((images as ImageReport[]).map((image) => [Number(image?.ordinal), image]));
   } catch {
     return null;
   }
 }
 
-async function presentOutput(storage: ObjectStorage, row: Row, said: Map<number, Said>): Promise<ImagingImagesOutput> {
+async function presentOutput(
+  storage: ObjectStorage,
+  row: Row,
+  reports: Map<number, ImageReport>,
+): Promise<ImagingImagesOutput> {
   const command: ImagingCommand = { ...row, kind: 'imaging_images' };
   const images: ConvertedImage[] = [];
-  for (let at = 0; at < row.images.length; at += atOnce) {
-    const some = row.images.slice(at, at + atOnce);
-    images.push(...(await Promise.all(some.map((image) => present(storage, command, image, said.get(image.ordinal))))));
+  for (let at = 0; at < row.images.length; at += batchSize) {
+    const some = row.images.slice(at, at + batchSize);
+    images.push(
+      ...(await Promise.all(some.map((image) => present(storage, command, image, reports.get(image.ordinal))))),
+    );
     await turn();
   }
   const converted = images.filter(({ fullKey }) => fullKey !== null).length;
@@ -81,26 +87,26 @@ async function present(
   storage: ObjectStorage,
   command: ImagingCommand,
   { ordinal, filename }: ImagingImage,
-  said: Said | undefined,
+  report: ImageReport | undefined,
 ): Promise<ConvertedImage> {
-  const [width, height, bytes] = [said?.width, said?.height, said?.bytes].map(countOf);
-  if (!width || !height || !bytes || said?.error !== undefined) {
+  const [width, height, bytes] = [report?.width, report?.height, report?.bytes].map(countOf);
+  if (!width || !height || !bytes || report?.error !== undefined) {
     const nothing = { fullKey: null, thumbnailKey: null, fullUrl: null, thumbnailUrl: null };
-    const why = {
-      error: textOf(said?.error) ?? 'the worker did not report this image',
-      code: textOf(said?.code) ?? 'damaged',
+    const failure = {
+      error: textOf(report?.error) ?? 'the worker did not report this image',
+      code: textOf(report?.code) ?? 'damaged',
     };
-    return { ordinal, filename, ...nothing, width: null, height: null, bytes: null, ...why };
+    return { ordinal, filename, ...nothing, width: null, height: null, bytes: null, ...failure };
   }
   const fullKey = imagingKey(command, { name: 'full', ordinal });
   const thumbnailKey = imagingKey(command, { name: 'thumbnail', ordinal });
-  const [fullUrl, thumbnailUrl] = await Promise.all([lend(storage, fullKey), lend(storage, thumbnailKey)]);
+  const [fullUrl, thumbnailUrl] = await Promise.all([presign(storage, fullKey), presign(storage, thumbnailKey)]);
   return { ordinal, filename, fullKey, thumbnailKey, fullUrl, thumbnailUrl, width, height, bytes };
 }
 
-function lend(storage: ObjectStorage, key: string): Promise<string | null> {
-  const asked = { contentType: 'image/jpeg', expiresInSeconds: lifetimeSeconds };
-  return storage.presignGet(key, asked).catch(() => null);
+function presign(storage: ObjectStorage, key: string): Promise<string | null> {
+  const options = { contentType: 'image/jpeg', expiresInSeconds: lifetimeSeconds };
+  return storage.presignGet(key, options).catch(() => null);
 }
 
 function countOf(value: unknown): number | null {

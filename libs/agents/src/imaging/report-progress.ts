@@ -1,16 +1,16 @@
 import type { CommandProgressBody, CommandReceipt } from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
-import { type CommandOf, finished, noSuchCommand } from '../commands/receive-result';
+import { type CommandRef, finished, noSuchCommand } from '../commands/receive-result';
 import { appendTimeline } from '@muster/timeline';
 import { imagingKinds } from './imaging-keys';
 
 /**
- * Tells on the agent's timeline how far a command of imaging has come. The words are ours and only the numbers the
- * worker's: nothing that it knows of a patient gets there.
+ * Records the progress of an imaging command on the agent's timeline. The text is the service's and only the numbers
+ * are the worker's, so no patient data gets there.
  */
 export function reportProgress(
   database: Database,
-  { organizationId, agentId, commandId }: CommandOf,
+  { organizationId, agentId, commandId }: CommandRef,
   { done, failed, total }: CommandProgressBody,
 ): Promise<CommandReceipt> {
   return database.transaction({ organizationId }, async (tx) => {

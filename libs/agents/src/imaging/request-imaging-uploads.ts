@@ -2,30 +2,31 @@ import { AppError, type CommandUploadObject, type CommandUploads, invalidField }
 import type { AgentCommandEntity, Database } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
-import { type CommandOf, noSuchCommand } from '../commands/receive-result';
+import { type CommandRef, noSuchCommand } from '../commands/receive-result';
 import { imagingKey, imagingKinds, type ImagingCommand } from './imaging-keys';
 
 const maxUploadBytes = 100 * 1024 * 1024;
 const lifetimeSeconds = 900;
 
 interface Found extends Pick<AgentCommandEntity, 'status'>, ImagingCommand {
-  /** Those asked for that the command names. */
+  /** The requested ordinals that the command names. */
   ordinals: number[];
 }
 
 /**
- * Lets a machine send pictures of a command that is not over straight to the storage: written down before they may come.
- * A picture that is asked for again has the same place, so that an upload that broke off is made good.
+ * Returns upload URLs for images of a pending command, so that the worker uploads directly to the storage. The artifact
+ * rows are inserted before the upload. A repeated request gets the same key, so that an interrupted upload can be
+ * repeated.
  */
 export async function requestImagingUploads(
   database: Database,
   storage: ObjectStorage,
-  of: CommandOf,
+  commandRef: CommandRef,
   objects: CommandUploadObject[],
   now: Date,
 ): Promise<CommandUploads> {
-  const { organizationId, agentId } = of;
-  const command = await findCommand(database, of, objects);
+  const { organizationId, agentId } = commandRef;
+  const command = await findCommand(database, commandRef, objects);
   objects.forEach((object, at) => requireOwnObject(command, object, at));
   const tickets = await Promise.all(
     objects.map(async (object) => {
@@ -62,7 +63,7 @@ export async function requestImagingUploads(
 
 async function findCommand(
   database: Database,
-  { organizationId, agentId, commandId }: CommandOf,
+  { organizationId, agentId, commandId }: CommandRef,
   objects: CommandUploadObject[],
 ): Promise<Found> {
   const [command] = await database.query<Found>(

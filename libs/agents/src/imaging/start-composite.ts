@@ -5,7 +5,10 @@ import type { KeyRing } from '@muster/vault';
 import { sealPayload } from '../commands/sealed-payload';
 import { startImaging } from './start-imaging';
 
-/** Has an agent build one picture of a patient's teeth. The lookup is mostly a patient's name: it is kept sealed. */
+/**
+ * Has an agent build a composite image of a patient's teeth. The lookup is usually a patient's name, so it is stored
+ * encrypted.
+ */
 export function startComposite(
   tx: Transaction,
   caller: Principal,

@@ -5,7 +5,7 @@ import { runCommand } from '../actions/run-command';
 import { loadAgent } from '../registry/agent-row';
 import type { ImagingCommand } from './imaging-keys';
 
-/** Both end by then: the worker stops at it, and the service fails what has not ended. */
+/** Time limit in milliseconds: the worker stops then, and the service fails a command that has not ended. */
 const imagingTimeoutMs = 15 * 60_000;
 
 export interface ImagingRequest {
@@ -15,7 +15,7 @@ export interface ImagingRequest {
   now: Date;
 }
 
-/** Has an agent read pictures for somebody. Whose they are stands in the command alone, and in no trail. */
+/** Has an agent read images. The patient is named only in the command, and not in the audit log or the timeline. */
 export async function startImaging(
   tx: Transaction,
   caller: Principal,
@@ -23,11 +23,18 @@ export async function startImaging(
   { kind, payload, wakeTimeoutMs, now }: ImagingRequest,
 ): Promise<string> {
   await loadAgent(tx, caller.organizationId, agentId);
-  const asked = { source: sourceOf(caller), by: spokenNameOf(caller) };
-  return runCommand(tx, caller, agentId, { kind, payload, asked, timeoutMs: imagingTimeoutMs, wakeTimeoutMs, now });
+  const requestedBy = { source: sourceOf(caller), by: spokenNameOf(caller) };
+  return runCommand(tx, caller, agentId, {
+    kind,
+    payload,
+    requestedBy,
+    timeoutMs: imagingTimeoutMs,
+    wakeTimeoutMs,
+    now,
+  });
 }
 
-/** What a request says of images beyond what each of them may be: no two have one place. */
+/** Throws if two images of a request have the same ordinal, because they would have the same key. */
 export function requireDistinct({ images }: ImagingImagesBody): void {
   const seen = new Set<number>();
   for (const [at, { ordinal }] of images.entries()) {

@@ -9,13 +9,13 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { rebootAgent, startAgent, stopAgent } from '../actions/power';
 import { drainAgent, undrainAgent } from '../actions/drain';
-import { settleGone } from '../reaper/settle-gone';
+import { handleMissingMachine } from '../reaper/handle-missing-machine';
 import { recoverAgent } from '../recovery/recover-agent';
 import { terminateAgent } from '../actions/terminate-agent';
 import { agentMoves, type MoveName, type MoveOf, originsOf } from './agent-life';
 import { failSilentAgents } from './fail-silent-agents';
 import { LocalAgentRows } from '../orders/local-agents';
-import { type AgentOf, useMachines } from '../orders/machines.harness';
+import { type AgentRef, useMachines } from '../orders/machines.harness';
 import { moveAgent } from './move-agent';
 import { stopIfIdle } from './stop-idle-agents';
 
@@ -28,7 +28,7 @@ const edges = new Set(
 );
 
 describe('an agent’s life', () => {
-  it('ends when it is terminated, and can get there from everywhere', () => {
+  it('lets every status be terminated, and no move leave terminated', () => {
     for (const status of agentStatuses) {
       const leaves = [...edges].some((edge) => edge.startsWith(`${status} →`));
       expect([status, leaves]).toEqual([status, status !== 'terminated']);
@@ -36,7 +36,7 @@ describe('an agent’s life', () => {
     }
   });
 
-  it('has no move that no code makes, and no code changes a status in another way', () => {
+  it('uses every move of the table, and changes a status nowhere else', () => {
     const root = resolve(__dirname, '../../../..');
     const files = execFileSync('git', ['ls-files', 'libs/*/src/*.ts', 'apps/*/src/*.ts'], { cwd: root })
       .toString()
@@ -53,7 +53,7 @@ describe('an agent’s life', () => {
     expect(writers.map(([file]) => file)).toEqual(['libs/agents/src/lifecycle/move-agent.ts']);
   });
 
-  it('refuses an end, and an event, that the table does not have', () => {
+  it('refuses a target status or an event that the table does not have', () => {
     expect(() => originsOf({ move: 'drain', to: 'online' } as never)).toThrow(
       'the move drain cannot lead to the status online',
     );
@@ -65,11 +65,11 @@ describe('an agent’s life', () => {
   });
 
   describe('in the database', () => {
-    const lab = useMachines();
+    const fixture = useMachines();
 
     beforeAll(async () => {
-      // Whoever changes a status, by whatever statement, is written down.
-      const admin = new Client({ connectionString: lab.harness.databaseUrl });
+      // Records each change of a status, by any statement.
+      const admin = new Client({ connectionString: fixture.harness.databaseUrl });
       await admin.connect();
       await admin.query(`
         CREATE TABLE seen_move (agent_id uuid, edge text);
@@ -83,33 +83,37 @@ describe('an agent’s life', () => {
       await admin.end();
     });
 
-    const edgesOf = async ({ agentId }: AgentOf) =>
-      (await lab.db.query<{ edge: string }>('system', 'SELECT edge FROM seen_move WHERE agent_id = $1', [agentId])).map(
-        ({ edge }) => edge,
-      );
+    const edgesOf = async ({ agentId }: AgentRef) =>
+      (
+        await fixture.db.query<{ edge: string }>('system', 'SELECT edge FROM seen_move WHERE agent_id = $1', [agentId])
+      ).map(({ edge }) => edge);
 
-    it('makes each move from its beginnings alone', async () => {
+    it('makes each move only from the statuses that the table allows', async () => {
       for (const status of agentStatuses) {
-        // Another one for each move: the sweep must not come between.
+        // A new agent for each move, so that the sweep does not interfere.
         for (const one of everyMove) {
-          const of = await lab.agentAt(status, { provider: 'external', statusSince: new Date(Date.now() + 60_000) });
-          const moved = await lab.db.transaction('system', (tx) =>
-            moveAgent(tx, { ...of, ...one, source: 'api', reason: 'test' }),
+          const agentRef = await fixture.agentAt(status, {
+            provider: 'external',
+            statusSince: new Date(Date.now() + 60_000),
+          });
+          const moved = await fixture.db.transaction('system', (tx) =>
+            moveAgent(tx, { ...agentRef, ...one, source: 'api', reason: 'test' }),
           );
           const may = (agentMoves[one.move].from as readonly AgentStatus[]).includes(status);
           expect([one, moved]).toEqual([one, may ? { previous: status } : null]);
-          expect(await lab.statusOf(of)).toBe(may ? one.to : status);
-          expect(await edgesOf(of)).toEqual(may && one.to !== status ? [`${status} → ${one.to}`] : []);
+          expect(await fixture.statusOf(agentRef)).toBe(may ? one.to : status);
+          expect(await edgesOf(agentRef)).toEqual(may && one.to !== status ? [`${status} → ${one.to}`] : []);
         }
       }
     });
 
     const inTenant = <T>({ organizationId }: Principal, work: (tx: Transaction) => Promise<T>) =>
-      lab.db.transaction({ organizationId }, work);
-    const bootOf = async ({ agentId }: AgentOf) =>
-      (await lab.db.query<{ boot: string }>('system', 'SELECT boot_id AS boot FROM agent WHERE id = $1', [agentId]))[0]!
-        .boot;
-    const callerOf = ({ organizationId }: AgentOf): Principal => ({
+      fixture.db.transaction({ organizationId }, work);
+    const bootOf = async ({ agentId }: AgentRef) =>
+      (
+        await fixture.db.query<{ boot: string }>('system', 'SELECT boot_id AS boot FROM agent WHERE id = $1', [agentId])
+      )[0]!.boot;
+    const callerOf = ({ organizationId }: AgentRef): Principal => ({
       kind: 'api_key',
       id: 'testkey01',
       scope: 'api',
@@ -120,7 +124,7 @@ describe('an agent’s life', () => {
       organizationSuspended: false,
     });
 
-    const actions: Record<string, (of: AgentOf, caller: Principal) => Promise<unknown>> = {
+    const actions: Record<string, (agentRef: AgentRef, caller: Principal) => Promise<unknown>> = {
       start: ({ agentId }, caller) => inTenant(caller, (tx) => startAgent(tx, caller, agentId, 400)),
       stop: ({ agentId }, caller) => inTenant(caller, (tx) => stopAgent(tx, caller, agentId, { force: true })),
       reboot: ({ agentId }, caller) => inTenant(caller, (tx) => rebootAgent(tx, caller, agentId)),
@@ -128,44 +132,46 @@ describe('an agent’s life', () => {
       undrain: ({ agentId }, caller) => inTenant(caller, (tx) => undrainAgent(tx, caller, agentId)),
       terminate: ({ agentId }, caller) =>
         inTenant(caller, (tx) => terminateAgent(tx, caller, agentId, { force: true })),
-      wake: (of) => lab.wake(of, { timeoutMs: 400 }),
-      newBoot: (of) => lab.handshake(of, `boot ${Math.random()}`),
-      sameBoot: async (of) => lab.handshake(of, await bootOf(of)),
-      beat: async (of) => lab.heartbeat(of, await bootOf(of)),
-      unhealthy: async (of) => {
-        for (let beat = 0; beat < 3; beat += 1) await lab.heartbeat(of, await bootOf(of), false);
+      wake: (agentRef) => fixture.wake(agentRef, { timeoutMs: 400 }),
+      newBoot: (agentRef) => fixture.handshake(agentRef, `boot ${Math.random()}`),
+      sameBoot: async (agentRef) => fixture.handshake(agentRef, await bootOf(agentRef)),
+      beat: async (agentRef) => fixture.heartbeat(agentRef, await bootOf(agentRef)),
+      unhealthy: async (agentRef) => {
+        for (let beat = 0; beat < 3; beat += 1) await fixture.heartbeat(agentRef, await bootOf(agentRef), false);
       },
       silence: async ({ agentId }) => {
-        await lab.db.query('system', `UPDATE agent SET last_seen = now() - interval '1 hour' WHERE id = $1`, [agentId]);
-        await failSilentAgents(lab.db, { offlineAfterMs: 1 });
+        await fixture.db.query('system', `UPDATE agent SET last_seen = now() - interval '1 hour' WHERE id = $1`, [
+          agentId,
+        ]);
+        await failSilentAgents(fixture.db, { offlineAfterMs: 1 });
       },
-      idle: ({ agentId }) => stopIfIdle(lab.db, agentId, { now: new Date(Date.now() + 3_600_000) }),
-      gaveUp: ({ agentId }) => lab.harness.app.nest.get(LocalAgentRows, { strict: false }).gaveUp(agentId, 'test'),
-      control: ({ agentId }) => lab.machines.control(agentId),
+      idle: ({ agentId }) => stopIfIdle(fixture.db, agentId, { now: new Date(Date.now() + 3_600_000) }),
+      gaveUp: ({ agentId }) => fixture.harness.app.nest.get(LocalAgentRows, { strict: false }).gaveUp(agentId, 'test'),
+      control: ({ agentId }) => fixture.machines.control(agentId),
       recover: async ({ agentId }) => {
-        await lab.db.query(
+        await fixture.db.query(
           'system',
           `UPDATE agent SET recovery_checks = 3, recovery_step = 'restart', last_seen = now() WHERE id = $1`,
           [agentId],
         );
         await recoverAgent(
-          { database: lab.db, keyRing: lab.harness.app.nest.get(KeyRing, { strict: false }) },
+          { database: fixture.db, keyRing: fixture.harness.app.nest.get(KeyRing, { strict: false }) },
           agentId,
         );
       },
       gone: ({ agentId }) =>
-        settleGone(
-          lab.db,
+        handleMissingMachine(
+          fixture.db,
           { place: { provider: 'http', name: 'p' } as never, agentId, listed: Math.random() < 0.2 },
           0,
         ),
-      planeFails: () => Promise.resolve((lab.plane.behaviour = 'fails')),
-      planeWorks: () => Promise.resolve((lab.plane.behaviour = 'well')),
-      switchedOff: () => Promise.resolve((lab.plane.state = 'stopped')),
+      planeFails: () => Promise.resolve((fixture.plane.behaviour = 'fails')),
+      planeWorks: () => Promise.resolve((fixture.plane.behaviour = 'well')),
+      switchedOff: () => Promise.resolve((fixture.plane.state = 'stopped')),
     };
 
-    // MUSTER_SEED repeats a walk.
-    it('makes no other move, whatever comes over it, two things at a time', async () => {
+    // MUSTER_SEED repeats the same random operations.
+    it('makes no move outside the table during random pairs of concurrent operations', async () => {
       const walked = new Set<string>();
       const step = fc.constantFrom(...Object.keys(actions));
       await fc.assert(
@@ -173,13 +179,13 @@ describe('an agent’s life', () => {
           fc.constantFrom('stopped', 'offline', 'online'),
           fc.array(fc.tuple(step, step), { minLength: 10, maxLength: 20 }),
           async (status, steps) => {
-            const of = await lab.agentAt(status);
-            const caller = callerOf(of);
+            const agentRef = await fixture.agentAt(status);
+            const caller = callerOf(agentRef);
             for (const pair of steps) {
-              const done = await Promise.allSettled(pair.map((name) => actions[name]!(of, caller)));
+              const done = await Promise.allSettled(pair.map((name) => actions[name]!(agentRef, caller)));
               for (const one of done) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(AppError);
             }
-            const seen = await edgesOf(of);
+            const seen = await edgesOf(agentRef);
             for (const edge of seen) walked.add(edge);
             expect(seen.filter((edge) => !edges.has(edge))).toEqual([]);
           },

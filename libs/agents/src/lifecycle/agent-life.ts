@@ -4,31 +4,31 @@ import type { AgentEntity, OrganizationSettingsEntity } from '@muster/database';
 interface MoveRow {
   from: readonly AgentStatus[];
   to: readonly AgentStatus[];
-  /** The lifecycle events (interface, section 6) that such a move may be. */
+  /** The lifecycle events (interface, section 6) that the move may record. */
   events?: readonly LifecycleEvent[];
 }
 
-/** Its worker is there and is heard. */
+/** The worker reports. */
 export const onStatuses = ['online', 'draining'] as const satisfies readonly AgentStatus[];
-/** Nothing runs on its machine. */
+/** The machine is off. */
 export const offStatuses = ['stopped', 'terminated'] as const satisfies readonly AgentStatus[];
-/** Somebody is at its machine, and sees to it that this ends. */
+/** An order to the machine is in progress; the status ends with it. */
 export const passingStatuses = ['starting', 'stopping', 'rebooting'] as const satisfies readonly AgentStatus[];
-/** A wake can begin at once. */
+/** A wake can start at once. */
 const wakeableStatuses = ['stopped', 'offline'] as const satisfies readonly AgentStatus[];
 
 const allBut = <T extends AgentStatus>(...left: T[]) =>
   agentStatuses.filter((status): status is Exclude<AgentStatus, T> => !(left as AgentStatus[]).includes(status));
 
-/** An agent's life: every move that it can make, by name. Nothing but moveAgent changes a status. */
+/** All status changes of an agent, by name. Only `moveAgent` changes a status. */
 export const agentMoves = {
-  // As people ask for them.
+  // Requested by users.
   drain: { from: ['online'], to: ['draining'] },
   undrain: { from: ['draining'], to: ['online'] },
   stop: { from: ['online', 'offline', 'starting', 'draining'], to: ['stopping'], events: ['manual_stop'] },
   reboot: { from: allBut('rebooting', 'terminated'), to: ['rebooting'], events: ['manual_reboot'] },
   terminate: { from: allBut('terminated'), to: ['terminated'] },
-  // What the service does with its machine, and what comes of it.
+  // Orders of the service to the machine, and their outcomes.
   wake: { from: wakeableStatuses, to: ['starting'] },
   wake_ended: { from: ['starting'], to: ['stopped', 'offline'], events: ['wake_timeout', 'wake_failed'] },
   wake_lost: { from: ['starting'], to: ['offline'] },
@@ -38,14 +38,14 @@ export const agentMoves = {
     to: ['stopped', 'offline', ...onStatuses],
     events: ['idle_stop_success', 'idle_stop_failed'],
   },
-  mend: { from: ['online', 'draining', 'offline'], to: ['rebooting'] },
+  recovery_reboot: { from: ['online', 'draining', 'offline'], to: ['rebooting'] },
   reboot_ended: { from: ['rebooting'], to: ['stopped', 'offline'] },
-  // What the machine says of itself, or no more.
+  // Reports of the machine, or their absence.
   boot: { from: allBut('stopping', 'terminated'), to: onStatuses },
   recover: { from: ['offline', 'starting'], to: onStatuses },
   unhealthy: { from: onStatuses, to: ['offline'] },
   silent: { from: onStatuses, to: ['offline'] },
-  // What its provider says of it.
+  // Reports of the provider.
   found_on: { from: ['stopped'], to: ['offline'] },
   gave_up: { from: ['online', 'starting', 'draining', 'rebooting'], to: ['offline'] },
   gone: { from: wakeableStatuses, to: ['offline', 'terminated'] },
@@ -53,17 +53,20 @@ export const agentMoves = {
 
 export type MoveName = keyof typeof agentMoves;
 
-/** A move of the table, to one of its ends and as one of its events. */
+/** A move of the table with one of its target statuses and one of its lifecycle events. */
 export type MoveOf<Name extends MoveName = MoveName> = {
   [Each in Name]: {
     move: Each;
     to: (typeof agentMoves)[Each]['to'][number];
-    /** The lifecycle event that the move is, if it is one. */
+    /** The lifecycle event that the move records, if any. */
     eventType?: (typeof agentMoves)[Each] extends { events: readonly (infer Event)[] } ? Event : undefined;
   };
 }[Name];
 
-/** Where the move begins. Throws where the table has no such move, whatever a type said. */
+/**
+ * Returns the statuses from which the move is allowed. Throws if the table does not have the move, even if the type
+ * allows it.
+ */
 export function originsOf({ move, to, eventType }: MoveOf): readonly AgentStatus[] {
   const row: MoveRow = agentMoves[move];
   if (!row?.to.includes(to)) throw new Error(`the move ${move} cannot lead to the status ${to}`);
@@ -84,33 +87,36 @@ export function canWake(status: AgentStatus): boolean {
   return includes(wakeableStatuses, status);
 }
 
-/** What an agent is that takes work now or after its boot: drained, on, as long as its drain is not lifted. */
+/** The status of an agent that is on: draining until its drain is lifted, otherwise online. */
 export function onStatusOf({ drain }: { drain: string | null }): (typeof onStatuses)[number] {
   return drain ? 'draining' : 'online';
 }
 
-/** A list for a statement: `status IN ${inSql(onStatuses)}`. */
+/** The statuses as an SQL list: `status IN ${inSql(onStatuses)}`. */
 export function inSql(statuses: readonly AgentStatus[]): string {
   return `(${statuses.map((status) => `'${status}'`).join(', ')})`;
 }
 
 export interface WorkFacts extends Pick<AgentEntity, 'status' | 'provider' | 'drain'> {
-  /** The organization lets machines be woken for what waits. */
+  /** The organization allows waking machines for waiting work. */
   autoWake: OrganizationSettingsEntity['vmAutoWakeOnJob'];
 }
 
 export type WorkAnswer =
-  /** At once. */
+  /** The agent accepts work now. */
   | { takes: 'now' }
-  /** Once its machine has booted, as it is about to. */
+  /** The agent accepts work after the boot that is in progress. */
   | { takes: 'after_boot' }
-  /** Once somebody wakes it: the service by itself, somebody by hand as auto-wake is off, or only its owner elsewhere. */
+  /**
+   * The agent accepts work after a wake: automatically by the service, by a user because auto-wake is off, or only by
+   * its owner outside the service.
+   */
   | { takes: 'after_wake'; by: 'itself' | 'hand' | 'owner' }
-  /** Not before its drain is lifted. */
+  /** The agent accepts work after its drain is lifted. */
   | { takes: 'after_drain' }
   | { takes: 'never' };
 
-/** May this agent take work, and if not now, what has to happen first? */
+/** Decides whether the agent accepts work, and if not, what has to happen first. */
 export function mayTakeWork({ status, provider, drain, autoWake }: WorkFacts): WorkAnswer {
   if (status === 'terminated') return { takes: 'never' };
   if (drain || status === 'draining') return { takes: 'after_drain' };

@@ -1,30 +1,30 @@
 import type { Transaction } from '@muster/database';
 
-/** What a machine is taken to need that has never been woken. */
+/** Assumed boot time of a machine that was never woken. */
 export const defaultBootMs = 60_000;
-/** Nobody pays for a machine for longer than this before its time. */
+/** Longest lead in milliseconds, because a machine that is on costs money. */
 const longestLeadMs = 10 * 60_000;
 const marginMs = 3000;
 const measuredWakes = 20;
 
-/** How long before a run its machine is woken: its measured boot and a tenth, so that it is there at the time. */
+/** Returns how long before a run its machine is woken: the measured boot time plus a tenth and a margin. */
 export function prewakeLeadMs(bootMs: number | null): number {
   return Math.min(longestLeadMs, Math.round((bootMs ?? defaultBootMs) * 1.1) + marginMs);
 }
 
-/** The same for a statement, over the agent `a`, as an interval. */
+/** The same as an SQL interval over the agent `a`. */
 export const prewakeLead = `
   LEAST(${longestLeadMs}, COALESCE(a.boot_ms, ${defaultBootMs}) * 1.1 + ${marginMs}) * interval '1 millisecond'`;
 
-/** How long a machine that is woken ahead is waited for: a slow one no shorter than its boots take, now and then more. */
+/** Returns the timeout of a prewake: at least the normal wake timeout, and more for a machine that boots slowly. */
 export function prewakeTimeoutMs(bootMs: number | null, wakeTimeoutMs: number): number {
   return Math.max(wakeTimeoutMs, Math.round(prewakeLeadMs(bootMs) * 1.5));
 }
 
-/** The longest that it can be, for an index to begin with. */
+/** The longest possible lead, as an SQL interval, for a condition that can use an index. */
 export const longestLead = `interval '${longestLeadMs} milliseconds'`;
 
-/** Measures an agent's boots anew, once a wake of it has ended well. */
+/** Recomputes an agent's boot time after a successful wake. */
 export function measureBoot(tx: Transaction, agentId: string): void {
   tx.defer(
     `UPDATE agent SET boot_ms = (

@@ -20,42 +20,42 @@ export interface IdleFacts
       | 'autopilotSessionId'
     >,
     Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes' | 'idleStopPolicy' | 'prewake'> {
-  /** Its last idle times, as keptGaps writes them; null where none is known. */
+  /** The last idle times, as `addIdleGap` writes them; null if there are none. */
   gaps: number[] | null;
-  /** Of one that is offline: since when it could have reported, and nobody has heard of it. */
+  /** For an offline agent: the time since which it could have reported and has not. */
   silentSince: Date | null;
-  /** It has begun a job, or may have. */
+  /** The agent has started a job, or may have. */
   running: boolean;
-  /** A job waits for it. */
+  /** A job waits for the agent. */
   queued: boolean;
   /** A command other than a run has no result yet. */
   commands: boolean;
-  /** Somebody is waking it. */
+  /** A wake of the agent is open. */
   waking: boolean;
-  /** What is known to come next on it. */
+  /** The next scheduled run on the agent. */
   expected: Omit<ExpectedRun, 'agentId'> | null;
 }
 
 export type IdleDecision =
   | { action: 'stop'; stopAt: Date; reason: string }
-  /** It is idle, but not for long enough. */
+  /** The agent is idle, but not for long enough. */
   | { action: 'wait'; stopAt: Date; reason: string; expects?: string }
   | { action: 'stay'; stopAt: null; reason: string };
 
-/** The least time between an idle stop that failed and the next one. */
+/** The minimum time between a failed idle stop and the next one. */
 const restMs = 60_000;
 
 /**
- * May this machine be stopped, and if not yet, when? Activity moves the end away and nothing brings it nearer. A machine
- * that does not report is stopped as well: it may be running all the same. A job that waits does not keep that one on,
- * because only a new start can help it.
+ * Decides whether the machine can be stopped now, and if not, when. Activity postpones the stop; nothing makes it
+ * earlier. An offline agent's machine is stopped too, because it may still be running. A queued job does not keep that
+ * machine on, because only a new start can help the job.
  */
 export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
-  const kept = reasonToStay(facts);
-  if (kept) return { action: 'stay', stopAt: null, reason: kept };
+  const reasonToKeepOn = reasonToStay(facts);
+  if (reasonToKeepOn) return { action: 'stay', stopAt: null, reason: reasonToKeepOn };
   const choice = choose(facts);
   const dueAt = idleDeadline(facts, choice);
-  const expects = choice ? spokenChoice(facts, choice) : undefined;
+  const expects = choice ? describeChoice(facts, choice) : undefined;
   const heldUntil = heldForRun(facts, dueAt > now ? dueAt : now);
   if (heldUntil) {
     const { name, at } = facts.expected!;
@@ -74,7 +74,7 @@ export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
   const limit = expects
     ? `another start is cheaper: ${expects}${isPast ? ', and has not come' : ''}`
     : `the limit is ${limitOf(facts)}`;
-  return { action: 'stop', stopAt, reason: `${silent} for ${spokenTime(idleMs)}, ${limit}` };
+  return { action: 'stop', stopAt, reason: `${silent} for ${formatDuration(idleMs)}, ${limit}` };
 }
 
 function reasonToStay(facts: IdleFacts): string | null {
@@ -83,7 +83,7 @@ function reasonToStay(facts: IdleFacts): string | null {
   if (status === 'draining' || (status === 'online' && facts.drain)) return 'it is being drained';
   if (status !== 'online' && status !== 'offline') return `it is ${status}`;
   if (facts.running || (facts.queued && status === 'online')) return 'it has work';
-  // A paused one too: its browser is to be as it was when somebody answers. It ends by itself after a day.
+  // A paused session too: its browser must be unchanged when a person answers. A paused session ends after a day.
   if (facts.autopilotSessionId) return 'an autopilot session uses it';
   if (facts.commands) return 'a command is in progress';
   if (facts.waking) return 'it is being woken';
@@ -95,17 +95,18 @@ function reasonToStay(facts: IdleFacts): string | null {
 
 function idleSince({ status, lastActivityAt, statusSince, silentSince }: IdleFacts): Date {
   if (status !== 'offline') return lastActivityAt ?? statusSince;
-  // It has the whole limit to report, but only once, however often it is woken in vain.
+  // An offline agent has the whole limit to report, counted once, even if it is woken repeatedly without success.
   const silent = silentSince ?? statusSince;
   return lastActivityAt && lastActivityAt > silent ? lastActivityAt : silent;
 }
 
-/** What an agent's last activity is called when it was the end of a run. */
+/** The agent's last activity if it was the end of a run. */
 export const runEnded = 'a run ended';
 
 /**
- * What adaptive makes of an idle time; null where the whole limit holds: with fixed, and where it was not a run that
- * ended. Somebody may be at work on the machine, of which its runs tell nothing.
+ * Returns the adaptive policy's choice for the current idle time. Null if the whole limit applies: with the fixed
+ * policy, or if the last activity was not the end of a run. In that case a person may be using the machine, which the
+ * idle times between runs do not show.
  */
 function choose(facts: IdleFacts): IdleChoice | null {
   const { idleStopPolicy, idleStopMinutes, status, lastActivity, gaps, bootMs, expected } = facts;
@@ -119,11 +120,11 @@ function choose(facts: IdleFacts): IdleChoice | null {
   });
 }
 
-function spokenChoice({ idleStopMinutes }: IdleFacts, { usualMs, learnedFrom }: IdleChoice): string {
-  if (learnedFrom === 0) return 'nothing is known yet of when its runs come';
+function describeChoice({ idleStopMinutes }: IdleFacts, { usualMs, learnedFrom }: IdleChoice): string {
+  if (learnedFrom === 0) return 'there are no idle times to learn from yet';
   const from = learnedFrom === 1 ? 'its last idle time' : `its last ${learnedFrom} idle times`;
   if (usualMs === null) return `by ${from} its next run takes longer than ${idleStopMinutes} min`;
-  return `by ${from} its next run comes within ${spokenTime(usualMs)}`;
+  return `by ${from} its next run comes within ${formatDuration(usualMs)}`;
 }
 
 function idleDeadline(facts: IdleFacts, choice: IdleChoice | null): Date {
@@ -134,10 +135,13 @@ function idleDeadline(facts: IdleFacts, choice: IdleChoice | null): Date {
   return new Date(Math.max(dueAt, idleStopFailedAt.getTime() + Math.max(limitMs, restMs)));
 }
 
-/** So long after its time a run that nobody launched is no reason any more. */
+/** Milliseconds after its scheduled time for which a run that was not launched keeps the machine on. */
 const lateRunMs = 60_000;
 
-/** Until when it is kept for a run that it would be woken for again at once; null where there is none. */
+/**
+ * Returns until when the machine stays on for a scheduled run, if it would have to be woken for that run right after
+ * the stop. Null if there is no such run.
+ */
 function heldForRun({ status, prewake, expected, bootMs }: IdleFacts, stopAt: Date): Date | null {
   if (!prewake || !expected || status !== 'online') return null;
   const until = expected.at.getTime() + lateRunMs;
@@ -145,7 +149,7 @@ function heldForRun({ status, prewake, expected, bootMs }: IdleFacts, stopAt: Da
   return isNear && until > stopAt.getTime() ? new Date(until) : null;
 }
 
-function spokenTime(ms: number): string {
+function formatDuration(ms: number): string {
   if (ms < 60_000) return `${Math.max(1, Math.round(ms / 1000))} s`;
   return `${Math.round(ms / 6000) / 10} min`;
 }

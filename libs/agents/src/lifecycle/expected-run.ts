@@ -1,6 +1,6 @@
 import type { Transaction } from '@muster/database';
 
-/** A run that is known to come, as a schedule says. */
+/** A run that a schedule will launch. */
 export interface ExpectedRun {
   agentId: string;
   at: Date;
@@ -8,5 +8,5 @@ export interface ExpectedRun {
   name: string;
 }
 
-/** What is known to come next on an agent, of runs that no guard skips; the schedules’ own lib knows that. */
-export type Foresee = (tx: Transaction, agentId: string, now: Date) => Promise<ExpectedRun | null>;
+/** Finds the agent's next scheduled run that no guard skips. The schedules library implements it. */
+export type FindExpectedRun = (tx: Transaction, agentId: string, now: Date) => Promise<ExpectedRun | null>;

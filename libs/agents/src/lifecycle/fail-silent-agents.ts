@@ -5,19 +5,19 @@ import { moveAgent } from './move-agent';
 
 type Watched = Pick<AgentEntity, 'id' | 'organizationId' | 'status' | 'lastSeen' | 'statusSince'>;
 
-/** Why the agent is to be taken as offline, or null. */
+/** Returns the reason for which the agent becomes offline, or null. */
 export function decideSilence(
   { status, lastSeen, statusSince }: Omit<Watched, 'id' | 'organizationId'>,
   now: Date,
   offlineAfterMs: number,
 ): string | null {
   if (!isOn(status)) return null;
-  const heard = Math.max(lastSeen?.getTime() ?? 0, statusSince.getTime());
-  const silentMs = now.getTime() - heard;
+  const lastReportMs = Math.max(lastSeen?.getTime() ?? 0, statusSince.getTime());
+  const silentMs = now.getTime() - lastReportMs;
   return silentMs > offlineAfterMs ? `no heartbeat for ${Math.round(silentMs / 1000)} s` : null;
 }
 
-/** Takes machines that report no more as offline; on any number of replicas, each machine once. */
+/** Moves agents that no longer report to offline. Can run on any number of replicas; each agent is moved once. */
 export function failSilentAgents(
   database: Database,
   { offlineAfterMs }: { offlineAfterMs: number },
@@ -43,7 +43,7 @@ export function failSilentAgents(
   });
 }
 
-/** Read again under its lock: it may have reported since, and another replica may be at it. */
+/** Reads the agent again under its lock: it may have reported, or another replica may be processing it. */
 async function failIfSilent(tx: Transaction, id: string, offlineAfterMs: number): Promise<boolean> {
   const [agent] = await tx.query<Watched & { now: Date }>(
     `SELECT id, organization_id, status, last_seen, status_since,

@@ -12,11 +12,14 @@ type AgentMove = MoveOf & {
   agentId: string;
   source: LifecycleSource;
   reason: string;
-  /** Which loop of the service moves it, where the source does not say that already. */
+  /** The loop of the service that moves the agent, if `source` does not name it. */
   by?: string;
 };
 
-/** Whoever asked leaves an audit row of the own, and what a machine says of itself is on its timeline. */
+/**
+ * Sources that need no audit row here: a user's action writes its own, and a machine's report is on the agent's
+ * timeline.
+ */
 const auditedElsewhere: ReadonlySet<LifecycleSource> = new Set(['api', 'console', 'handshake']);
 
 const actions: Partial<Record<AgentStatus, string>> = {
@@ -27,8 +30,8 @@ const actions: Partial<Record<AgentStatus, string>> = {
 };
 
 /**
- * Makes a move of an agent's life, from where that begins, and records it on its timeline; the audit too where the
- * service does it by itself. Null: it was elsewhere.
+ * Moves an agent to another status and records the move on its timeline, and in the audit log if the service made the
+ * move on its own. Returns null if the agent's status does not allow the move.
  */
 export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ previous: AgentStatus } | null> {
   const { organizationId, agentId, to, source, reason, eventType } = move;
@@ -36,7 +39,7 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
     Pick<AgentEntity, 'lastSeen' | 'vmState' | 'autopilotSessionId'> & { previous: AgentStatus }
   >(
     `UPDATE agent SET status = $3, status_since = muster_now(), status_source = $4,
-       -- Why it was stopped is asked for longer than that the stop has worked.
+       -- The reason for the stop is more useful than the report that the stop succeeded.
        status_reason = CASE WHEN $3 = 'stopped' AND was.status = 'stopping' THEN COALESCE(NULLIF(was.status_reason, ''), $5) ELSE $5 END,
        on_since = CASE WHEN $3 NOT IN ${inSql(offStatuses)} THEN COALESCE(agent.on_since, muster_now()) END,
        previous_status = CASE WHEN was.status <> $3 THEN was.status ELSE agent.previous_status END,
@@ -51,7 +54,7 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
   const { previous } = moved;
   if (isOff(previous) !== isOff(to)) switchIdle(tx, agentId, !isOff(to));
   const sessionId = moved.autopilotSessionId;
-  // One that waits for its browser to close waits for nothing any more.
+  // A session that waits for its browser to close waits no longer.
   if (sessionId && isOff(to)) await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId } });
   const entries: TimelineEntry[] = [];
   if (eventType) entries.push(lifecycleEntry({ eventType, source, reason, previous, current: to }));
@@ -70,20 +73,20 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
     audit(tx, actor, { action: actions[to] ?? `agent.${to}`, target: { type: 'agent', id: agentId }, changes });
   }
   tx.notify('agent', agentId);
-  if (previous !== to && isTold(to)) {
+  if (previous !== to && emitsWebhookEvent(to)) {
     emitEvent(tx, { organizationId, type: `agent.${to}`, subjects: [{ id: agentId, details: { status: to } }] });
   }
   if (eventType && failedWakes.has(eventType)) emitWakeFailed(tx, { organizationId, agentId, status: to });
   return { previous };
 }
 
-function isTold(status: AgentStatus): status is 'online' | 'offline' | 'stopped' {
+function emitsWebhookEvent(status: AgentStatus): status is 'online' | 'offline' | 'stopped' {
   return status === 'online' || status === 'offline' || status === 'stopped';
 }
 
 const failedWakes = new Set<LifecycleEvent>(['wake_failed', 'wake_timeout']);
 
-/** Whoever waited for the machine waits in vain: it did not start, or not in time. */
+/** Emits the event that the machine did not start, or not in time. */
 export function emitWakeFailed(
   tx: Transaction,
   { organizationId, agentId, status }: Pick<AgentMove, 'organizationId' | 'agentId'> & { status: AgentStatus },
@@ -101,7 +104,7 @@ export interface LifecycleFacts {
   data?: Record<string, unknown>;
 }
 
-/** An entry of a lifecycle event (interface, section 6), for those that are no move by themselves too. */
+/** Builds the timeline entry of a lifecycle event (interface, section 6). Some of these events are not moves. */
 export function lifecycleEntry(facts: LifecycleFacts): TimelineEntry {
   const { eventType, source, reason, previous, current, jobId, data } = facts;
   return {

@@ -17,7 +17,7 @@ describe('the idle monitor', () => {
   let harness: Harness;
   let db: Database;
   let organizationId: string;
-  let made = 0;
+  let agentCount = 0;
   let state: MachineState;
   let fault: Error | null;
 
@@ -51,11 +51,11 @@ describe('the idle monitor', () => {
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
   const sweep = () => stopIdleAgents(db, { now: new Date() });
   async function machine(input: Record<string, unknown> = {}): Promise<string> {
-    made += 1;
+    agentCount += 1;
     const status: AgentStatus = 'online';
     const agent = await makeAgent(db, {
       organizationId,
-      name: `Machine ${made}`,
+      name: `Machine ${agentCount}`,
       status,
       provider: 'ec2',
       statusSince: minutesAgo(100),
@@ -80,7 +80,7 @@ describe('the idle monitor', () => {
     ).map(({ event, source, previous, current }) => `${event} ${source} ${previous} → ${current}`);
   const control = (id: string) => harness.app.nest.get(MachineControl).control(id);
 
-  it('stops a machine that was idle for the limit, and tells each step', async () => {
+  it('stops a machine that was idle for the limit, and records each step', async () => {
     const [idle, busy] = [await machine(), await machine({ lastActivityAt: minutesAgo(29) })];
     expect(await sweep()).toEqual({ looked: 1, stopping: 1 });
     expect([await statusOf(idle), await statusOf(busy)]).toEqual(['stopping', 'online']);
@@ -93,7 +93,7 @@ describe('the idle monitor', () => {
     expect(await rowOf(idle)).toMatchObject({ onSince: null, vmState: 'stopped' });
   });
 
-  it('puts a machine that could not be stopped back to what it is, and lets it rest before the next try', async () => {
+  it('restores the status of a machine that could not be stopped, and pauses before the next attempt', async () => {
     fault = new MachineError('not_supported', 'There is no such switch.');
     const speaking = await machine();
     const silent = await machine({ lastSeen: minutesAgo(20) });
@@ -111,7 +111,7 @@ describe('the idle monitor', () => {
     expect(await sweep()).toMatchObject({ stopping: 2 });
   });
 
-  it('leaves on what has work, a command, a wake, a pin, a drain, or its switch elsewhere', async () => {
+  it('leaves machines on that have work, a command, a wake, a pin or a drain, or are external', async () => {
     const working = await machine();
     const queued = await machine();
     const commanded = await machine();
@@ -140,7 +140,7 @@ describe('the idle monitor', () => {
     expect(await sweep()).toMatchObject({ stopping: 2 });
   });
 
-  it('keeps to what the organization says', async () => {
+  it('follows the settings of the organization', async () => {
     const id = await machine({ lastActivityAt: minutesAgo(2) });
     await db.query('system', 'UPDATE organization_settings SET idle_stop_minutes = 1 WHERE organization_id = $1', [
       organizationId,
@@ -157,11 +157,11 @@ describe('the idle monitor', () => {
   it('stops a machine that was started and never reported, although a job waits for it', async () => {
     const id = await machine({ status: 'offline', statusSince: minutesAgo(31), lastSeen: null, vmState: 'running' });
     await makeJob(db, { organizationId, agentId: id });
-    const fresh = await machine({ status: 'offline', statusSince: minutesAgo(29) });
+    const recent = await machine({ status: 'offline', statusSince: minutesAgo(29) });
     const turnedOn = await machine({ status: 'offline', statusSince: minutesAgo(40), onSince: minutesAgo(29) });
     expect(await sweep()).toMatchObject({ stopping: 1 });
     await control(id);
-    const states = [await statusOf(id), await statusOf(fresh), await statusOf(turnedOn)];
+    const states = [await statusOf(id), await statusOf(recent), await statusOf(turnedOn)];
     expect(states).toEqual(['stopped', 'offline', 'offline']);
     const enqueued = await db.query(
       'system',
@@ -171,7 +171,7 @@ describe('the idle monitor', () => {
     expect(enqueued.length).toBeGreaterThan(0);
   });
 
-  it('counts a machine that is woken in vain, again and again, from its first wake', async () => {
+  it('counts the silence of a repeatedly woken machine from its first unsuccessful wake', async () => {
     const input = {
       status: 'offline',
       statusSince: minutesAgo(2),
@@ -196,14 +196,14 @@ describe('the idle monitor', () => {
     expect([await statusOf(first), await statusOf(later)]).toEqual(['stopping', 'offline']);
   });
 
-  it('is not fooled for long by a clock that was set back', async () => {
+  it('corrects activity that lies in the future after a clock was set back', async () => {
     const id = await machine({ lastActivityAt: new Date(Date.now() + 24 * 3_600_000) });
     await sweep();
     expect(await statusOf(id)).toBe('online');
     expect(await stopIdleAgents(db, { now: new Date(Date.now() + 31 * 60_000) })).toMatchObject({ stopping: 1 });
   });
 
-  it('stops each once, however many replicas look, and all of them however small its batch', async () => {
+  it('stops all idle machines, each once, with concurrent replicas and small batches', async () => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => machine()));
     const rounds = await Promise.all(
       Array.from({ length: 4 }, () => stopIdleAgents(db, { now: new Date(), limit: 7 })),
@@ -214,7 +214,7 @@ describe('the idle monitor', () => {
     }
   });
 
-  it('says the same of a machine as it does with it', async () => {
+  it('stops a machine at the time that its explanation gives', async () => {
     const id = await machine({ lastActivityAt: minutesAgo(29) });
     const { stopAt } = explainAgent(await findAgent(db, organizationId, id), null, new Date());
     const before = await stopIdleAgents(db, { now: new Date(stopAt!.getTime() - 1) });

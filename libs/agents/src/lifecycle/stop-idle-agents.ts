@@ -1,29 +1,35 @@
 import { type AgentEntity, type Database, type OrganizationSettingsEntity, type Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
-import { mostGaps } from '../habits/choose-idle-limit';
+import { maxGaps } from '../habits/choose-idle-limit';
 import { learnOf } from '../habits/learn-habits';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
 import { agentMoves, inSql } from './agent-life';
-import type { Foresee } from './expected-run';
+import type { FindExpectedRun } from './expected-run';
 import { moveAgent } from './move-agent';
 
 const stoppable = inSql(agentMoves.idle_stop.from);
 
-/** Of one that is offline, over `a`: since its first wake that brought no word, or since it fell silent. */
+/**
+ * SQL over `a`: the time since which an offline agent has been silent. It starts at the first wake since its last
+ * report, or when it became offline, but not before its machine was switched on.
+ */
 export const silentSince = `
   CASE WHEN a.status = 'offline' THEN GREATEST(a.on_since, COALESCE(
     (SELECT min(w.requested_at) FROM agent_wake w
      WHERE w.agent_id = a.id AND w.requested_at > COALESCE(a.last_seen, '-infinity')), a.status_since)) END`;
 
-/** What adaptive learns from, over `a` and its organization's settings `s`; read only where it decides. */
+/**
+ * SQL over `a` and its organization's settings `s`: the idle times that the adaptive policy learns from. Read only if
+ * that policy decides.
+ */
 export const gapsColumn = `
   CASE WHEN s.idle_stop_policy = 'adaptive' AND a.status = 'online' THEN ARRAY(
     SELECT LEAST(2147483647, extract(epoch FROM i.ended_at - i.began_at) * 1000)::int
            * CASE WHEN i.scheduled THEN -1 ELSE 1 END
     FROM agent_idle i WHERE i.agent_id = a.id AND i.ended_at IS NOT NULL
-    ORDER BY i.began_at DESC LIMIT ${mostGaps}) END AS gaps`;
+    ORDER BY i.began_at DESC LIMIT ${maxGaps}) END AS gaps`;
 
-/** What keeps a machine on beside its own row, over `a`. */
+/** SQL over `a`: the work that keeps a machine on, from other tables than the agent's. */
 export const workColumns = `
   EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'running')
     OR EXISTS (SELECT FROM agent_command c WHERE c.job_id = a.current_job_id AND c.kind = 'run'
@@ -34,8 +40,8 @@ export const workColumns = `
   EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open') AS waking, a.autopilot_session_id`;
 
 /**
- * Each organization's machines that nothing has happened on for its limit. What is decided under the lock is more than
- * this; what is left out here are those that stay for as long as they have work, so that they stand in nobody's way.
+ * Finds the machines of each organization without activity for its limit. `decideIdleStop` checks more conditions under
+ * the lock. Machines that stay on while they have work are left out here, so that they do not fill the pages.
  */
 export const idleCandidates = `
   SELECT idle.id, s.organization_id, idle.at::text AS at
@@ -62,24 +68,28 @@ export const idleCandidates = `
   ORDER BY s.organization_id, idle.at, idle.id LIMIT $2`;
 
 interface Candidate extends Pick<AgentEntity, 'id'>, Pick<OrganizationSettingsEntity, 'organizationId'> {
-  /** To the microsecond, which a Date does not have. */
+  /** Text, to the microsecond; a Date has only milliseconds. */
   at: string;
 }
 
-/** The values of idleCandidates: what comes behind one, from the beginning on. */
+/** The parameters of `idleCandidates`: the candidates after `after`, or from the start. */
 export function idleValues(now: Date, limit: number, after: Candidate | null = null): unknown[] {
   return [now, limit, after?.organizationId ?? nilId, after?.at ?? '-infinity', after?.id ?? nilId];
 }
 
 /**
- * Stops machines that have been idle for long enough; on any number of replicas, each once.
+ * Stops machines that have been idle for long enough. Can run on any number of replicas; each machine is stopped once.
  */
 export async function stopIdleAgents(
   database: Database,
-  { now: given, limit = 500, foresee }: { now?: Date; limit?: number; foresee?: Foresee } = {},
+  {
+    now: fixedNow,
+    limit = 500,
+    findExpectedRun,
+  }: { now?: Date; limit?: number; findExpectedRun?: FindExpectedRun } = {},
   round = new Round('stop idle agents'),
 ): Promise<SweepCounts<'stopping'>> {
-  const now = given ?? database.now();
+  const now = fixedNow ?? database.now();
   await clampFutureActivity(database, now);
   return sweep(round, {
     name: 'idle',
@@ -88,12 +98,15 @@ export async function stopIdleAgents(
     candidates: (after: Candidate | null, count) =>
       database.query<Candidate & object>('system', idleCandidates, idleValues(now, count, after), 'idle_agents'),
     settle: async ({ id }) =>
-      (await stopIfIdle(database, id, { now, foresee }))?.action === 'stop' ? 'stopping' : null,
+      (await stopIfIdle(database, id, { now, findExpectedRun }))?.action === 'stop' ? 'stopping' : null,
     rowOf: ({ id }) => `agent ${id}`,
   });
 }
 
-/** Activity of a clock that was set back since: it would keep a machine on for as long as that went wrong. */
+/**
+ * Moves activity in the future back to now. It comes from a clock that was wrong, and would keep the machine on for as
+ * long as the clock was ahead.
+ */
 async function clampFutureActivity(database: Database, now: Date): Promise<void> {
   await database.query(
     'system',
@@ -110,19 +123,19 @@ async function clampFutureActivity(database: Database, now: Date): Promise<void>
   );
 }
 
-/** Decided again under the agent's lock. Null: somebody else is at it. */
+/** Decides again under the agent's lock. Returns null if another process holds the lock. */
 export function stopIfIdle(
   database: Database,
   agentId: string,
-  { now, foresee }: { now: Date; foresee?: Foresee },
+  { now, findExpectedRun }: { now: Date; findExpectedRun?: FindExpectedRun },
 ): Promise<IdleDecision | null> {
   return database.transaction('system', async (tx) => {
     const facts = await lockFacts(tx, agentId);
     if (!facts) return null;
-    const expected = (await foresee?.(tx, agentId, now)) ?? null;
+    const expected = (await findExpectedRun?.(tx, agentId, now)) ?? null;
     const decision = decideIdleStop({ ...facts, expected }, now);
     if (decision.action !== 'stop') return decision;
-    // What its machine was on for without work is counted from the end of its last run.
+    // Records the idle time that starts at the end of the last run, before the machine stops.
     await learnOf(tx, agentId);
     await moveAgent(tx, {
       organizationId: facts.organizationId,
@@ -138,7 +151,7 @@ export function stopIfIdle(
   });
 }
 
-/** Its work is read once the lock is held: a job that comes later finds the machine stopping, and has it woken. */
+/** Reads the agent's work after locking it. A job that is queued later finds the machine stopping and has it woken. */
 async function lockFacts(
   tx: Transaction,
   agentId: string,

@@ -12,14 +12,14 @@ export interface WakeRequest {
   source: LifecycleSource;
   reason: string;
   jobId?: string;
-  /** What else its entry on the timeline says. */
+  /** Additional data of the timeline entry. */
   data?: Record<string, unknown>;
   timeoutMs: number;
 }
 
 /**
- * Joins the agent's open wake or begins one: status starting, event wake_requested, message wake-agent. A machine that
- * is just stopping or rebooting is woken once that is done, and the wake of one that is on is ready at once.
+ * Joins the agent's open wake or opens one: status starting, event wake_requested, message wake-agent. A stopping or
+ * rebooting machine is woken after that ends. A wake of an agent that is on is ready at once.
  */
 export async function requestWake(tx: Transaction, request: WakeRequest): Promise<{ wakeId: string; joined: boolean }> {
   const { organizationId, agentId, source, reason, jobId, data, timeoutMs } = request;
@@ -63,26 +63,26 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
 }
 
 /**
- * Says that auto-wake is off and the machine stays as it is: event wake_blocked. Once for each job, however often it
- * is looked at, and for callers without one at most every ten minutes.
+ * Records that auto-wake is off, so the machine is not started: event wake_blocked. Recorded once for each job, and at
+ * most every ten minutes for callers without a job.
  */
 export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeRequest, 'timeoutMs'>): Promise<void> {
   const { organizationId, agentId, source, reason, jobId } = request;
   const { status } = await lockAgent(tx, organizationId, agentId);
-  const said = jobId
+  const recorded = jobId
     ? await tx.query(
         `SELECT FROM timeline_entry
          WHERE job_id = $1 AND kind = 'lifecycle' AND data->>'eventType' = 'wake_blocked' LIMIT 1`,
         [jobId],
       )
     : await tx.query(
-        // eslint-disable-next-line muster/one-clock -- A place in the timeline is dated by the database.
+        // eslint-disable-next-line muster/one-clock -- The database sets the times of timeline entries.
         `SELECT FROM timeline_entry
          WHERE agent_id = $1 AND recorded_at > now() - interval '10 minutes' AND kind = 'lifecycle'
            AND job_id IS NULL AND data->>'eventType' = 'wake_blocked' LIMIT 1`,
         [agentId],
       );
-  if (said.length > 0) return;
+  if (recorded.length > 0) return;
   appendTimeline(tx, { organizationId, agentId }, [
     lifecycleEntry({
       eventType: 'wake_blocked',
@@ -96,8 +96,8 @@ export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeReque
 }
 
 /**
- * The machine has reported, which answers the open wake, if there is one: event wake_ready. It is a new boot or one that
- * had only been silent, as those that were stopped are not heard.
+ * Ends the open wake, if there is one, because the machine has reported: event wake_ready. The report is from a new
+ * boot or from one that was only silent, because reports of stopped boots are rejected.
  */
 export async function completeWake(
   tx: Transaction,
@@ -116,7 +116,10 @@ export async function completeWake(
   await announceReady(tx, { organizationId, agentId, reason: `it reported after ${wake.seconds.toFixed(1)} s` });
 }
 
-/** The machine is to go another way, and whoever waits for it is told so: event wake_failed. */
+/**
+ * Cancels the open wake because the machine gets another order, and notifies what waits for the machine: event
+ * wake_failed.
+ */
 export async function cancelWake(
   tx: Transaction,
   { organizationId, agentId, reason }: { organizationId: string; agentId: string; reason: string },
@@ -137,9 +140,9 @@ export async function cancelWake(
 }
 
 /**
- * A new boot has come up for which nobody waited any more: the wake before worked after all, and how long it took is
- * known. A machine that always takes longer than a wake is waited for would be woken too late for ever, and after a
- * rest each time. Later than any machine is woken ahead it tells nothing of a boot.
+ * Marks the last wake as ready if its machine boots after the timeout, so that the boot time can be measured. Otherwise
+ * a machine that always boots more slowly than the timeout would always be woken too late, and after a backoff each
+ * time. A report later than the longest lead does not show a boot time.
  */
 export async function completeLateWake(
   tx: Transaction,
@@ -176,14 +179,14 @@ export async function announceReady(
 const firstBackoffMs = 60_000;
 const maxBackoffMs = 30 * 60_000;
 
-/** How long after so many wakes in a row that came to nothing the next one may begin: 1, 2, 4 … 30 minutes. */
+/** Returns the delay before the next wake after this number of consecutive failures: 1, 2, 4 … 30 minutes. */
 export function wakeBackoffMs(consecutiveFailures: number): number {
   if (consecutiveFailures <= 0) return 0;
   return Math.min(firstBackoffMs * 2 ** (consecutiveFailures - 1), maxBackoffMs);
 }
 
 export interface WakeFailures {
-  /** Wakes in a row that timed out or failed, since the last one that worked. */
+  /** Consecutive wakes that timed out or failed, since the last successful one. */
   consecutive: number;
   lastAt: Date | null;
   lastError: string | null;
@@ -204,7 +207,7 @@ export async function lastWakeFailures(tx: Transaction, agentId: string): Promis
   return { consecutive: failures.length, lastAt: last?.finishedAt ?? null, lastError: last?.error ?? null };
 }
 
-/** Others may insert jobs of the agent beside it, as with `lock_beside_launches` of loadAgent. */
+/** Locks the agent and lets other transactions insert its jobs, like `lock_beside_launches` of `loadAgent`. */
 async function lockAgent(tx: Transaction, organizationId: string, agentId: string) {
   const [agent] = await tx.query<Pick<AgentEntity, 'status'>>(
     `SELECT status FROM agent WHERE id = $1 AND organization_id = $2 FOR NO KEY UPDATE`,

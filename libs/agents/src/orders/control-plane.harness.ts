@@ -1,12 +1,12 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A customer's control plane that does as it is told to, well or badly. */
+/** A customer's control plane with a configurable behaviour. */
 export class ControlPlane {
   state = 'stopped';
   readonly orders: string[] = [];
   behaviour: 'well' | 'fails' | 'hangs' | 'lies' = 'well';
-  /** It fails so often, and then does well. */
+  /** Number of failures before the control plane works. */
   failures = Infinity;
   readonly signatures: string[] = [];
   private readonly server: Server = createServer((request, response) => {

@@ -1,9 +1,12 @@
-/** A machine whose keeper died is taken care of by the next one after so long. */
+/**
+ * Lease duration in milliseconds. If a process dies during an order, another process continues the order after this
+ * time.
+ */
 export const leaseMs = 15_000;
 
 /**
- * Does the work and renews the lease on it meanwhile: a call to a provider may take longer than anybody should wait for
- * one who died with it. When this is over, so is the renewing, and what is noted then stands.
+ * Does the work and renews its lease until it is done, because a call to a provider can take longer than a lease. After
+ * the return nothing renews the lease, so a later write to the row is not overwritten.
  */
 export async function holdLease<T>(
   renew: () => Promise<unknown>,
@@ -13,7 +16,7 @@ export async function holdLease<T>(
   let renewing: Promise<unknown> | null = null;
   const timer = setInterval(() => {
     renewing ??= renew()
-      // Who cannot renew it loses it, and the next one looks before it acts.
+      // A failed renewal loses the lease; the next process reads the machine's state before it acts.
       .catch(() => undefined)
       .finally(() => (renewing = null));
   }, everyMs);

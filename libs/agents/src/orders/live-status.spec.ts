@@ -38,7 +38,7 @@ describe('the live status of a machine', () => {
     server.close();
   });
 
-  /** Whose the machine is, as it says itself. */
+  /** The organization in the machine's tag. */
   let owner = '';
   const statusOf = async (provider: AgentProvider, providerRef: string, providerConfig: Record<string, unknown>) => {
     const { id: organizationId } = await makeOrganization(harness.db);
@@ -66,7 +66,7 @@ describe('the live status of a machine', () => {
   const docker = () => statusOf('docker', 'worker', { container: 'worker', host: `tcp://127.0.0.1:${port}` });
   const ec2 = () => statusOf('ec2', 'i-00000001', { instanceId: 'i-00000001', region: 'eu-central-1' });
 
-  it('is what was known last, marked as such, where ec2 or docker hangs', async () => {
+  it('returns the last known state, marked as stale, if EC2 or Docker hangs', async () => {
     answer = () => undefined;
     for (const { tookMs, ...status } of await Promise.all([docker(), ec2()])) {
       expect(status).toMatchObject({ status: 'online', vmState: 'running', vmIp: '10.0.0.9', stale: true });
@@ -74,7 +74,7 @@ describe('the live status of a machine', () => {
     }
   });
 
-  it('is what ec2 and docker say', async () => {
+  it('returns the state that EC2 and Docker report', async () => {
     answer = (url, response) => {
       if (url === '/version') response.end(JSON.stringify({ ApiVersion: '1.47' }));
       else if (url === '/v1.44/containers/worker/json') {

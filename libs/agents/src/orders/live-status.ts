@@ -10,10 +10,13 @@ export interface LiveStatus extends Pick<
   stale: boolean;
 }
 
-/** Interface, section 8: what the provider knows of the machine is waited for this long. */
+/** Interface, section 8: time limit in milliseconds for the provider's answer. */
 const guardMs = 3000;
 
-/** The agent as it is, and its machine as its provider says; as it was known last where the provider is silent. */
+/**
+ * Returns the agent's current status and the machine's state from its provider, or the last known state if the provider
+ * does not answer.
+ */
 export async function readLiveStatus(
   { database, machines, keyRing, clock }: MachineParts,
   organizationId: string,

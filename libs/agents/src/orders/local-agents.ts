@@ -5,9 +5,9 @@ import { KeyRing } from '@muster/vault';
 import type { LocalAgents } from '@muster/vm';
 import { agentKeyOf } from '../agent-keys';
 import { moveAgent } from '../lifecycle/move-agent';
-import { close, settleAgent } from './wake-machine';
+import { close, endFailedWake } from './wake-machine';
 
-/** What the supervision of local workers has to know of agents, and tell of them. */
+/** Gives the supervisor of local workers access to the agents. */
 @Injectable()
 export class LocalAgentRows implements LocalAgents {
   private readonly logger = new Logger(LocalAgentRows.name);
@@ -37,16 +37,16 @@ export class LocalAgentRows implements LocalAgents {
     if (!organizationId) return;
     await this.database.transaction('system', async (tx) => {
       await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
-      const of = { organizationId, agentId };
+      const agentRef = { organizationId, agentId };
       const [wake] = await tx.query<Pick<AgentWakeEntity, 'id'>>(
         `SELECT id FROM agent_wake WHERE agent_id = $1 AND state = 'open'`,
         [agentId],
       );
       if (wake && (await close(tx, wake.id, 'failed', reason)) > 0) {
-        await settleAgent(tx, of, { eventType: 'wake_failed', reason, found: null, ip: null });
+        await endFailedWake(tx, agentRef, { eventType: 'wake_failed', reason, found: null, ip: null });
       }
       await moveAgent(tx, {
-        ...of,
+        ...agentRef,
         move: 'gave_up',
         to: 'offline',
         source: 'provider',

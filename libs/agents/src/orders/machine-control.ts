@@ -4,18 +4,18 @@ import { type AgentEntity, Database } from '@muster/database';
 import { Clock, nilId, Round } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
-import { carryOutOrder } from './carry-out-order';
+import { executeOrder } from './execute-order';
 import { recoverAgent } from '../recovery/recover-agent';
 import { inSql, passingStatuses } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import { type MachineParts, wakeMachine } from './wake-machine';
 
-const atOnce = 200;
+const maxConcurrent = 200;
 const forgottenMs = 5 * 60_000;
 
 interface Candidate {
   id: string;
-  /** To the microsecond, which a Date does not have. */
+  /** Text, to the microsecond; a Date has only milliseconds. */
   at: string;
   status?: AgentStatus;
 }
@@ -25,16 +25,16 @@ const first: Candidate = { id: nilId, at: '-infinity' };
 interface Failure {
   error: unknown;
   at: number;
-  told: boolean;
+  reported: boolean;
 }
 
-/** Talks to the provider of an agent's machine, outside of every transaction. */
+/** Calls the providers of agents' machines, outside of every transaction. */
 @Injectable()
 export class MachineControl {
   private readonly parts: MachineParts;
   private readonly working = new Map<string, Promise<void>>();
-  /** Rows whose last try failed here in a way that nobody expected. */
-  private readonly unsettled = new Map<string, Failure>();
+  /** Rows whose last attempt in this process failed with an unexpected error. */
+  private readonly failures = new Map<string, Failure>();
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -46,39 +46,40 @@ export class MachineControl {
     this.parts = { database, machines, keyRing, clock };
   }
 
-  /** One try of an open wake. */
+  /** Makes one attempt of an open wake. */
   async wake(wakeId: string): Promise<void> {
     await wakeMachine(this.parts, wakeId);
   }
 
-  /** One attempt to make a worker well that says that it is not, if it is time for one. */
+  /** Makes one attempt to repair an unhealthy worker, if one is due. */
   async recover(agentId: string): Promise<void> {
     await recoverAgent(this.parts, agentId);
   }
 
-  /** Does what the agent's status asks of its machine: stopping, rebooting, terminated. */
+  /** Executes the order that follows from the agent's status: stopping, rebooting or terminated. */
   control(agentId: string): Promise<void> {
     const { wakeTimeoutMs: rebootTimeoutMs, stopTimeoutMs } = this.config;
-    return carryOutOrder(this.parts, agentId, { rebootTimeoutMs, stopTimeoutMs });
+    return executeOrder(this.parts, agentId, { rebootTimeoutMs, stopTimeoutMs });
   }
 
   /**
-   * Begins what is due: wakes and orders whose next try has come, and agents between two states of which nobody takes
-   * care. It does not wait for providers: one that hangs holds up its own machines alone. So what fails is told by the
-   * round after that, and a round begins no more than a page of each kind, behind that of the round before.
+   * Starts all due work: wakes and orders whose next attempt is due, and agents between two statuses without a wake or
+   * an order. It does not wait for providers, so a provider that hangs delays only its own machines. Therefore the next
+   * round reports the failures, and each round starts at most one page of each kind, after the page of the previous
+   * round.
    */
   async sweep(round = new Round('sweep machines')): Promise<Record<'wakes' | 'orders' | 'lost', number>> {
-    this.tellFailures(round);
+    this.reportFailures(round);
     const [wakes, orders, lost] = await Promise.all([
-      this.begin(round, 'wakes', (after, limit) => this.dueWakes(after, limit), {
+      this.startDue(round, 'wakes', (after, limit) => this.dueWakes(after, limit), {
         rowOf: ({ id }) => `wake ${id}`,
         work: ({ id }) => this.wake(id),
       }),
-      this.begin(round, 'orders', (after, limit) => this.dueOrders(after, limit), {
+      this.startDue(round, 'orders', (after, limit) => this.dueOrders(after, limit), {
         rowOf: ({ id }) => `agent ${id}`,
         work: ({ id }) => this.control(id),
       }),
-      this.begin(round, 'lost', (after, limit) => this.lostAgents(after, limit), {
+      this.startDue(round, 'lost', (after, limit) => this.lostAgents(after, limit), {
         rowOf: ({ id }) => `agent ${id}`,
         work: ({ id, status }) => (status === 'starting' ? this.abandonStart(id) : this.control(id)),
       }),
@@ -86,19 +87,19 @@ export class MachineControl {
     return { wakes, orders, lost };
   }
 
-  /** Until what was begun is done. */
+  /** Waits until all started work has ended. */
   async settled(): Promise<void> {
     await Promise.all(this.working.values());
-    this.tellFailures(new Round('sweep machines'));
+    this.reportFailures(new Round('sweep machines'));
   }
 
-  private async begin(
+  private async startDue(
     round: Round,
     kind: string,
     candidates: (after: Candidate, limit: number) => Promise<Candidate[]>,
     { rowOf, work }: { rowOf(one: Candidate): string; work(one: Candidate): Promise<void> },
   ): Promise<number> {
-    const room = atOnce - this.working.size;
+    const room = maxConcurrent - this.working.size;
     if (room <= 0) return 0;
     const after = (round.cursors.get(kind) as Candidate | undefined) ?? first;
     const page = await candidates(after, room);
@@ -108,22 +109,22 @@ export class MachineControl {
       if (this.working.has(one.id)) continue;
       const row = rowOf(one);
       const done = work(one)
-        .then(() => void this.unsettled.delete(row))
-        // One bad row never stops the rest; it comes again.
-        .catch((error: unknown) => void this.unsettled.set(row, { error, at: performance.now(), told: false }))
+        .then(() => void this.failures.delete(row))
+        // A failing row does not stop the others; it is tried again.
+        .catch((error: unknown) => void this.failures.set(row, { error, at: performance.now(), reported: false }))
         .finally(() => this.working.delete(one.id));
       this.working.set(one.id, done);
     }
     return page.length;
   }
 
-  private tellFailures(round: Round): void {
-    for (const [row, failure] of this.unsettled) {
-      if (!failure.told) round.fail(row, failure.error);
-      // What is not tried again here for so long, another process has settled.
-      else if (performance.now() - failure.at > forgottenMs) this.unsettled.delete(row);
+  private reportFailures(round: Round): void {
+    for (const [row, failure] of this.failures) {
+      if (!failure.reported) round.fail(row, failure.error);
+      // A row that this process has not tried again in this time was processed by another process.
+      else if (performance.now() - failure.at > forgottenMs) this.failures.delete(row);
       else round.untried.add(row);
-      failure.told = true;
+      failure.reported = true;
     }
   }
 
@@ -163,18 +164,18 @@ export class MachineControl {
     );
   }
 
-  /** Nobody wakes it any more, so it is not starting. */
+  /** Moves a starting agent without an open wake to offline. */
   private async abandonStart(agentId: string): Promise<void> {
     await this.database.transaction('system', async (tx) => {
       const [agent] = await tx.query<Pick<AgentEntity, 'organizationId'>>(
         'SELECT organization_id FROM agent WHERE id = $1 FOR UPDATE',
         [agentId],
       );
-      // Under the lock nobody begins another one.
+      // While the agent is locked, no other process can open a wake.
       const wakes = await tx.query(`SELECT FROM agent_wake WHERE agent_id = $1 AND state = 'open'`, [agentId]);
       if (!agent || wakes.length > 0) return;
       const { organizationId } = agent;
-      const reason = 'nothing was waking it any more';
+      const reason = 'it had no open wake any more';
       await moveAgent(tx, {
         organizationId,
         agentId,

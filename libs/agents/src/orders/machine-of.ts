@@ -11,11 +11,11 @@ export interface MachineRow extends Pick<
   agentId: AgentEntity['id'];
 }
 
-/** What a provider's column list is, over `a`. */
+/** The columns of `MachineRow`, over `a`. */
 export const machineColumns = `
   a.id AS agent_id, a.organization_id, a.status, a.provider, a.provider_ref, a.provider_config`;
 
-/** An agent as its provider knows it. */
+/** Returns the agent's machine as its provider expects it. */
 export function machineOf(row: MachineRow, keyRing: KeyRing, clock: Clock): Machine {
   const { agentId, organizationId, providerRef, providerConfig } = row;
   return {
@@ -27,7 +27,7 @@ export function machineOf(row: MachineRow, keyRing: KeyRing, clock: Clock): Mach
   };
 }
 
-/** What the provider says within the time; null where it does not. */
+/** Returns the provider's description of a machine. Null if the call fails or exceeds the time limit. */
 export function describeWithin(
   provider: MachineProvider,
   machine: Machine,

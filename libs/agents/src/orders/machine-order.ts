@@ -6,21 +6,21 @@ import { describeWithin, type MachineRow } from './machine-of';
 import type { MachineParts } from './wake-machine';
 
 export interface ControlLimits {
-  /** A rebooted machine has to report by then. */
+  /** Milliseconds within which a rebooted machine must report. */
   rebootTimeoutMs: number;
-  /** What became of a machine that is to stop is settled by then, whether its provider answers or not. */
+  /** Milliseconds after which a stop ends with a result, even if the provider does not answer. */
   stopTimeoutMs: number;
 }
 
-/** What an agent's status asks of its machine, and how far that is. */
+/** An order that follows from an agent's status, and its progress. */
 export interface Order
   extends
     MachineRow,
     Pick<AgentControlEntity, 'attempt' | 'error' | 'refusals'>,
     Pick<AgentEntity, 'statusSource' | 'previousStatus' | 'drain'> {
-  /** How long the agent has been in this status. */
+  /** Milliseconds since the agent got this status. */
   forMs: number;
-  /** How long ago the provider took the order; null: not yet. */
+  /** Milliseconds since the provider accepted the order; null if it has not yet. */
   issuedAgoMs: number | null;
   neverSeen: boolean;
 }
@@ -28,10 +28,10 @@ export interface Order
 export const describeLimitMs = 5000;
 
 /**
- * A try before may have been taken by a provider whose answer we never had, or have had its effect while nobody looked:
- * then the machine shows it.
+ * Whether the machine's state shows that the provider executed an earlier attempt: its answer may have been lost, or
+ * the effect may have come after the last check.
  */
-export async function isTaken(
+export async function wasExecuted(
   { attempt }: Order,
   provider: MachineProvider,
   machine: Machine,
@@ -42,7 +42,7 @@ export async function isTaken(
   return found !== null && signs.includes(found.state);
 }
 
-export function held<T>(
+export function withLease<T>(
   { database }: MachineParts,
   { agentId, status, attempt }: Order,
   work: () => Promise<T>,
@@ -58,8 +58,10 @@ export function held<T>(
   return holdLease(renew, work);
 }
 
-/** Of this order: a call may come back when its agent has another one. */
-export async function issued({ database }: MachineParts, { agentId, status }: Order): Promise<void> {
+/**
+ * Records that the provider accepted the order. A late answer changes nothing if the agent has another order by then.
+ */
+export async function recordIssued({ database }: MachineParts, { agentId, status }: Order): Promise<void> {
   await database.query(
     'system',
     'UPDATE agent_control SET issued_at = muster_now(), error = NULL, refusals = 0 WHERE agent_id = $1 AND status = $2',
@@ -67,8 +69,8 @@ export async function issued({ database }: MachineParts, { agentId, status }: Or
   );
 }
 
-/** Puts the next try off, and shows what went wrong when that is new. */
-export async function later(
+/** Postpones the next attempt, and records a new error on the timeline. */
+export async function postpone(
   { database }: MachineParts,
   order: Order,
   { delayMs, error = null, refused = false }: { delayMs: number; error?: string | null; refused?: boolean },
@@ -84,7 +86,12 @@ export async function later(
     );
     if (!error || error === order.error) return;
     appendTimeline(tx, { organizationId, agentId }, [
-      { kind: 'provisioning', level: 'warn', source: 'provider', message: `${status}: ${error} It is tried again.` },
+      {
+        kind: 'provisioning',
+        level: 'warn',
+        source: 'provider',
+        message: `${status}: ${error} The service will try again.`,
+      },
     ]);
   });
 }
@@ -97,7 +104,7 @@ export function isPermanent(error: unknown): boolean {
   return error instanceof MachineError && error.permanent;
 }
 
-/** There was an answer, and it was no. */
+/** Whether the provider answered and refused. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof MachineError && error.fault !== 'unreachable';
 }

@@ -9,16 +9,16 @@ import { AgentsModule } from '../agents.module';
 import { ControlPlane } from './control-plane.harness';
 import { MachineControl } from './machine-control';
 import { MachinesModule } from './machines.module';
-import { takeHandshake } from '../reports/take-handshake';
-import { takeHeartbeat } from '../reports/take-heartbeat';
+import { applyHandshake } from '../reports/apply-handshake';
+import { applyHeartbeat } from '../reports/apply-heartbeat';
 import { requestWake } from '../lifecycle/wakes';
 
-export interface AgentOf {
+export interface AgentRef {
   organizationId: string;
   agentId: string;
 }
 
-/** Agents whose machines a control plane of the test's own has, and the dispatcher's sweeps over them. */
+/** Provides agents with machines at a control plane of the test, and runs the dispatcher's sweeps over them. */
 export function useMachines() {
   let harness: Harness;
   let db: Database;
@@ -37,7 +37,7 @@ export function useMachines() {
     });
     db = harness.db;
     machines = harness.app.nest.get(MachineControl);
-    // As the dispatcher does it, only faster, and from two replicas.
+    // Like the dispatcher, but more often, and from two replicas.
     const sweep = async () => {
       while (!over) {
         await Promise.all([machines.sweep(), machines.sweep()]);
@@ -74,15 +74,15 @@ export function useMachines() {
     });
     return { organizationId, agentId: agent.id };
   }
-  const wake = (of: AgentOf, input: { timeoutMs?: number; jobId?: string } = {}) =>
+  const wake = (agentRef: AgentRef, input: { timeoutMs?: number; jobId?: string } = {}) =>
     db.transaction('system', (tx) =>
-      requestWake(tx, { ...of, source: 'dispatcher', reason: 'a job is queued', timeoutMs: 20_000, ...input }),
+      requestWake(tx, { ...agentRef, source: 'dispatcher', reason: 'a job is queued', timeoutMs: 20_000, ...input }),
     );
-  const handshake = ({ organizationId, agentId }: AgentOf, bootId: string) =>
-    db.transaction('system', (tx) => takeHandshake(tx, organizationId, { agentId, bootId, workerVersion: '1' }));
-  const heartbeat = ({ organizationId, agentId }: AgentOf, bootId: string, healthy = true) =>
-    takeHeartbeat(db, organizationId, { agentId, bootId, healthy }, new Date());
-  const eventsOf = async ({ agentId }: AgentOf) =>
+  const handshake = ({ organizationId, agentId }: AgentRef, bootId: string) =>
+    db.transaction('system', (tx) => applyHandshake(tx, organizationId, { agentId, bootId, workerVersion: '1' }));
+  const heartbeat = ({ organizationId, agentId }: AgentRef, bootId: string, healthy = true) =>
+    applyHeartbeat(db, organizationId, { agentId, bootId, healthy }, new Date());
+  const eventsOf = async ({ agentId }: AgentRef) =>
     (
       await db.query<{ event: string; data: Record<string, string>; source: string }>(
         'system',
@@ -91,17 +91,18 @@ export function useMachines() {
         [agentId],
       )
     ).map(({ event, data, source }) => ({ event, source, from: data['previousStatus'], to: data['currentStatus'] }));
-  const eventNames = async (of: AgentOf) => (await eventsOf(of)).map(({ event }) => event);
-  const statusOf = async ({ agentId }: AgentOf) =>
+  const eventNames = async (agentRef: AgentRef) => (await eventsOf(agentRef)).map(({ event }) => event);
+  const statusOf = async ({ agentId }: AgentRef) =>
     (await db.query<{ status: string }>('system', 'SELECT status FROM agent WHERE id = $1', [agentId]))[0]!.status;
-  const wakesOf = ({ agentId }: AgentOf) =>
+  const wakesOf = ({ agentId }: AgentRef) =>
     db.query<{ state: string; attempt: number; error: string | null }>(
       'system',
       'SELECT state, attempt, error FROM agent_wake WHERE agent_id = $1 ORDER BY requested_at',
       [agentId],
     );
-  const becomes = (of: AgentOf, status: string) => waitFor(status, async () => (await statusOf(of)) === status);
-  const messages = async ({ agentId }: AgentOf, name: string) =>
+  const becomes = (agentRef: AgentRef, status: string) =>
+    waitFor(status, async () => (await statusOf(agentRef)) === status);
+  const messages = async ({ agentId }: AgentRef, name: string) =>
     (await db.query('system', `SELECT FROM outbox WHERE name = $1 AND payload->>'agentId' = $2`, [name, agentId]))
       .length;
   const count = (order: string) => plane.orders.filter((each) => each === order).length;

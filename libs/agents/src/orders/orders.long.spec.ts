@@ -5,144 +5,148 @@ import { moveAgent } from '../lifecycle/move-agent';
 import { useMachines } from './machines.harness';
 
 describe('orders to machines', () => {
-  const lab = useMachines();
-  const { agentAt, wake, handshake, heartbeat, messages, eventNames, statusOf, wakesOf, becomes, count } = lab;
+  const fixture = useMachines();
+  const { agentAt, wake, handshake, heartbeat, messages, eventNames, statusOf, wakesOf, becomes, count } = fixture;
 
   describe('a stop', () => {
-    it('is over when the machine has stopped, and told once', async () => {
-      lab.plane.state = 'running';
-      const of = await agentAt('stopping');
-      await Promise.all([lab.machines.control(of.agentId), lab.machines.control(of.agentId)]);
-      await becomes(of, 'stopped');
+    it('stops the machine with one order', async () => {
+      fixture.plane.state = 'running';
+      const agentRef = await agentAt('stopping');
+      await Promise.all([fixture.machines.control(agentRef.agentId), fixture.machines.control(agentRef.agentId)]);
+      await becomes(agentRef, 'stopped');
       expect(count('stop')).toBe(1);
-      await lab.machines.control(of.agentId);
+      await fixture.machines.control(agentRef.agentId);
       expect(count('stop')).toBe(1);
     });
 
-    it('is tried again where its control plane refuses it twice', async () => {
-      lab.plane.state = 'running';
-      lab.plane.behaviour = 'fails';
-      lab.plane.failures = 2;
-      const of = await agentAt('stopping');
-      await lab.machines.control(of.agentId);
-      expect(await statusOf(of)).toBe('stopping');
-      await becomes(of, 'stopped');
+    it('retries a stop that the control plane refuses twice', async () => {
+      fixture.plane.state = 'running';
+      fixture.plane.behaviour = 'fails';
+      fixture.plane.failures = 2;
+      const agentRef = await agentAt('stopping');
+      await fixture.machines.control(agentRef.agentId);
+      expect(await statusOf(agentRef)).toBe('stopping');
+      await becomes(agentRef, 'stopped');
       expect(count('stop')).toBe(3);
     });
 
     it.each([
       ['by hand', 'console', []],
       ['by the idle monitor', 'idle_monitor', ['idle_stop_failed']],
-    ])('%s that its control plane refuses three times leaves the agent as it was', async (_, statusSource, events) => {
-      lab.plane.state = 'running';
-      lab.plane.behaviour = 'fails';
+    ])('restores the agent’s status after three refusals of a stop %s', async (_, statusSource, events) => {
+      fixture.plane.state = 'running';
+      fixture.plane.behaviour = 'fails';
       for (const [previousStatus, drain, left] of [
         ['online', null, 'online'],
         ['draining', 'finish', 'draining'],
         ['offline', null, 'offline'],
       ] as const) {
         const before = count('stop');
-        const of = await agentAt('stopping', { statusSource, previousStatus, drain });
-        await lab.machines.control(of.agentId);
-        await becomes(of, left);
-        expect([count('stop') - before, await eventNames(of)]).toEqual([3, events]);
-        const [told] = await lab.db.query<{ message: string }>(
+        const agentRef = await agentAt('stopping', { statusSource, previousStatus, drain });
+        await fixture.machines.control(agentRef.agentId);
+        await becomes(agentRef, left);
+        expect([count('stop') - before, await eventNames(agentRef)]).toEqual([3, events]);
+        const [entry] = await fixture.db.query<{ message: string }>(
           'system',
           `SELECT message FROM timeline_entry WHERE agent_id = $1 AND kind = 'status' ORDER BY seq DESC LIMIT 1`,
-          [of.agentId],
+          [agentRef.agentId],
         );
-        expect(told!.message).toContain('It could not be stopped: The control plane answered the order to stop');
-        // It is as before for its boot too, and jobs go on.
-        expect(await heartbeat(of, 'old boot', previousStatus !== 'offline')).toMatchObject({ status: left });
-        expect(await messages(of, 'dispatch-agent')).toBeGreaterThan(0);
+        expect(entry!.message).toContain('It could not be stopped: The control plane answered the order to stop');
+        // The same boot stays valid, and jobs are dispatched again.
+        expect(await heartbeat(agentRef, 'old boot', previousStatus !== 'offline')).toMatchObject({ status: left });
+        expect(await messages(agentRef, 'dispatch-agent')).toBeGreaterThan(0);
       }
     });
 
-    it('that nobody answers is settled within its time', async () => {
-      lab.plane.state = 'running';
-      lab.plane.behaviour = 'hangs';
-      const of = await agentAt('stopping', { previousStatus: 'online', statusSince: new Date(Date.now() - 7500) });
-      await lab.machines.control(of.agentId);
-      await becomes(of, 'online');
+    it('ends a stop within its time limit if the control plane does not answer', async () => {
+      fixture.plane.state = 'running';
+      fixture.plane.behaviour = 'hangs';
+      const agentRef = await agentAt('stopping', {
+        previousStatus: 'online',
+        statusSince: new Date(Date.now() - 7500),
+      });
+      await fixture.machines.control(agentRef.agentId);
+      await becomes(agentRef, 'online');
     }, 60_000);
 
-    it('is not given a second time by whoever takes over from one that died with it', async () => {
-      lab.plane.state = 'running';
-      lab.plane.behaviour = 'lies';
-      const of = await agentAt('stopping');
-      await lab.machines.control(of.agentId);
-      lab.plane.state = 'stopping';
-      // As if the process had died between the provider's answer and its note of it.
-      await lab.db.query(
+    it('does not order a stop again if another process takes it over', async () => {
+      fixture.plane.state = 'running';
+      fixture.plane.behaviour = 'lies';
+      const agentRef = await agentAt('stopping');
+      await fixture.machines.control(agentRef.agentId);
+      fixture.plane.state = 'stopping';
+      // As if the process had died after the provider's answer, before recording it.
+      await fixture.db.query(
         'system',
         'UPDATE agent_control SET issued_at = NULL, next_try_at = now() - make_interval(secs => 1) WHERE agent_id = $1',
-        [of.agentId],
+        [agentRef.agentId],
       );
-      await waitFor('the note', async () => {
+      await waitFor('the record', async () => {
         const sql = 'SELECT FROM agent_control WHERE agent_id = $1 AND issued_at IS NOT NULL';
-        return (await lab.db.query('system', sql, [of.agentId])).length > 0;
+        return (await fixture.db.query('system', sql, [agentRef.agentId])).length > 0;
       });
-      lab.plane.state = 'stopped';
-      await becomes(of, 'stopped');
+      fixture.plane.state = 'stopped';
+      await becomes(agentRef, 'stopped');
       expect(count('stop')).toBe(1);
     });
 
-    it('is not given a second time by whoever comes late to a machine that has stopped or is about to', async () => {
-      lab.plane.behaviour = 'lies';
+    it('does not order a stop again if the machine has stopped or is stopping', async () => {
+      fixture.plane.behaviour = 'lies';
       for (const state of ['stopped', 'stopping']) {
-        lab.plane.state = 'running';
+        fixture.plane.state = 'running';
         const before = count('stop');
-        const of = await agentAt('stopping');
-        await lab.machines.control(of.agentId);
-        lab.plane.state = state;
-        // As if the process had died before it looked, and nobody had been there for longer than a stop is waited for.
-        await lab.db.query(
+        const agentRef = await agentAt('stopping');
+        await fixture.machines.control(agentRef.agentId);
+        fixture.plane.state = state;
+        // As if the process had died before its check, and no process had continued for longer than the repeat
+        // interval.
+        await fixture.db.query(
           'system',
           `UPDATE agent_control SET issued_at = now() - interval '61 seconds', next_try_at = now() - make_interval(secs => 1) WHERE agent_id = $1`,
-          [of.agentId],
+          [agentRef.agentId],
         );
-        if (state === 'stopping') await waitFor('a look', () => lab.plane.orders.at(-1) === 'describe');
+        if (state === 'stopping') await waitFor('a check', () => fixture.plane.orders.at(-1) === 'describe');
         await waitFor('the next step', async () => {
           const sql = `SELECT FROM agent_control WHERE agent_id = $1 AND issued_at < now() - interval '60 seconds'`;
-          return (await lab.db.query('system', sql, [of.agentId])).length === 0;
+          return (await fixture.db.query('system', sql, [agentRef.agentId])).length === 0;
         });
-        lab.plane.state = 'stopped';
-        await becomes(of, 'stopped');
+        fixture.plane.state = 'stopped';
+        await becomes(agentRef, 'stopped');
         expect(count('stop') - before).toBe(1);
       }
     });
 
-    it('does not believe a control plane that says yes and does nothing', async () => {
-      lab.plane.state = 'running';
-      lab.plane.behaviour = 'lies';
-      const of = await agentAt('stopping');
-      await lab.machines.control(of.agentId);
-      await waitFor('some looks', () => count('describe') > 2);
-      expect([await statusOf(of), count('stop')]).toEqual(['stopping', 1]);
-      lab.plane.state = 'stopped';
-      await becomes(of, 'stopped');
+    it('waits for the machine to stop if the control plane accepts the stop and does nothing', async () => {
+      fixture.plane.state = 'running';
+      fixture.plane.behaviour = 'lies';
+      const agentRef = await agentAt('stopping');
+      await fixture.machines.control(agentRef.agentId);
+      await waitFor('some checks', () => count('describe') > 2);
+      expect([await statusOf(agentRef), count('stop')]).toEqual(['stopping', 1]);
+      fixture.plane.state = 'stopped';
+      await becomes(agentRef, 'stopped');
     });
 
-    it('that nobody was told of is found by the sweep', async () => {
-      const of = await agentAt('stopping', { statusSince: new Date(Date.now() - 60_000) });
-      await becomes(of, 'stopped');
+    it('finds stopping and starting agents without a message in the sweep', async () => {
+      const agentRef = await agentAt('stopping', { statusSince: new Date(Date.now() - 60_000) });
+      await becomes(agentRef, 'stopped');
       const starting = await agentAt('starting', { statusSince: new Date(Date.now() - 60_000) });
       await becomes(starting, 'offline');
     });
 
-    it('by the idle monitor is told as its success or failure', async () => {
-      lab.plane.state = 'running';
-      const of = await agentAt('stopping', { statusSource: 'idle_monitor' });
-      await lab.machines.control(of.agentId);
-      await becomes(of, 'stopped');
-      expect(await eventNames(of)).toEqual(['idle_stop_success']);
-      // One that could not be stopped is as it was: on where it still reports, and else nobody knows.
+    it('records the success or failure of an idle stop', async () => {
+      fixture.plane.state = 'running';
+      const agentRef = await agentAt('stopping', { statusSource: 'idle_monitor' });
+      await fixture.machines.control(agentRef.agentId);
+      await becomes(agentRef, 'stopped');
+      expect(await eventNames(agentRef)).toEqual(['idle_stop_success']);
+      // A machine that could not be stopped is online if it still reports, otherwise offline.
       for (const [lastSeen, left] of [
         [new Date(), 'online'],
         [null, 'offline'],
       ] as const) {
         const broken = await agentAt('stopping', { statusSource: 'idle_monitor', provider: 'external', lastSeen });
-        await lab.machines.control(broken.agentId);
+        await fixture.machines.control(broken.agentId);
         await becomes(broken, left);
         expect(await eventNames(broken)).toEqual(['idle_stop_failed']);
       }
@@ -150,74 +154,76 @@ describe('orders to machines', () => {
   });
 
   describe('a reboot', () => {
-    it('of a machine that is off starts it', async () => {
-      lab.plane.state = 'stopped';
-      const of = await agentAt('rebooting', { previousStatus: 'stopped' });
-      await lab.machines.control(of.agentId);
-      expect(lab.plane.state).toBe('running');
-      await handshake(of, 'new boot');
-      expect(await statusOf(of)).toBe('online');
+    it('starts a machine that is off', async () => {
+      fixture.plane.state = 'stopped';
+      const agentRef = await agentAt('rebooting', { previousStatus: 'stopped' });
+      await fixture.machines.control(agentRef.agentId);
+      expect(fixture.plane.state).toBe('running');
+      await handshake(agentRef, 'new boot');
+      expect(await statusOf(agentRef)).toBe('online');
     });
 
-    it('is ordered once, and over with the handshake of the new boot', async () => {
-      const of = await agentAt('rebooting');
-      await Promise.all([lab.machines.control(of.agentId), lab.machines.control(of.agentId)]);
+    it('orders a reboot once, and ends it with the handshake of the new boot', async () => {
+      const agentRef = await agentAt('rebooting');
+      await Promise.all([fixture.machines.control(agentRef.agentId), fixture.machines.control(agentRef.agentId)]);
       await waitFor('the order', () => count('reboot') === 1);
-      await handshake(of, 'new boot');
-      await lab.machines.control(of.agentId);
-      expect([await statusOf(of), count('reboot')]).toEqual(['online', 1]);
+      await handshake(agentRef, 'new boot');
+      await fixture.machines.control(agentRef.agentId);
+      expect([await statusOf(agentRef), count('reboot')]).toEqual(['online', 1]);
     });
 
-    it('from which the machine does not come back leaves the agent offline', async () => {
-      const of = await agentAt('rebooting');
-      await lab.machines.control(of.agentId);
-      await becomes(of, 'offline');
+    it('moves the agent to offline if the machine does not report after a reboot', async () => {
+      const agentRef = await agentAt('rebooting');
+      await fixture.machines.control(agentRef.agentId);
+      await becomes(agentRef, 'offline');
       expect(count('reboot')).toBe(1);
     });
 
-    it('that its control plane keeps refusing leaves the agent as its machine is', async () => {
-      lab.plane.behaviour = 'fails';
-      const of = await agentAt('rebooting');
-      await lab.machines.control(of.agentId);
-      await becomes(of, 'stopped');
+    it('sets the machine’s actual status if the control plane keeps refusing a reboot', async () => {
+      fixture.plane.behaviour = 'fails';
+      const agentRef = await agentAt('rebooting');
+      await fixture.machines.control(agentRef.agentId);
+      await becomes(agentRef, 'stopped');
     });
   });
 
   describe('a terminated agent', () => {
-    it('has no machine, no keys and no open wake any more', async () => {
-      const of = await agentAt();
-      await wake(of);
-      await lab.db.transaction('system', (tx) =>
-        moveAgent(tx, { ...of, move: 'terminate', to: 'terminated', source: 'api', reason: 'test' }),
+    it('removes the machine, the keys and the open wake of a terminated agent', async () => {
+      const agentRef = await agentAt();
+      await wake(agentRef);
+      await fixture.db.transaction('system', (tx) =>
+        moveAgent(tx, { ...agentRef, move: 'terminate', to: 'terminated', source: 'api', reason: 'test' }),
       );
-      await lab.db.query(
+      await fixture.db.query(
         'system',
         `INSERT INTO api_key (id, organization_id, agent_id, name, scope, secret_hash)
          VALUES ('key' || substr(md5($2::text), 1, 10), $1, $2::uuid, 'k', 'worker', md5($2::text))`,
-        [of.organizationId, of.agentId],
+        [agentRef.organizationId, agentRef.agentId],
       );
-      await lab.machines.control(of.agentId);
-      await waitFor('the end of its machine', () => lab.plane.state === 'gone');
-      await waitFor('the end of its keys', async () => {
-        return (await lab.db.query('system', 'SELECT FROM api_key WHERE agent_id = $1', [of.agentId])).length === 0;
+      await fixture.machines.control(agentRef.agentId);
+      await waitFor('the termination of the machine', () => fixture.plane.state === 'gone');
+      await waitFor('the revocation of the keys', async () => {
+        return (
+          (await fixture.db.query('system', 'SELECT FROM api_key WHERE agent_id = $1', [agentRef.agentId])).length === 0
+        );
       });
-      expect((await wakesOf(of))[0]!.state).toBe('cancelled');
-      await lab.machines.control(of.agentId);
-      expect(await statusOf(of)).toBe('terminated');
+      expect((await wakesOf(agentRef))[0]!.state).toBe('cancelled');
+      await fixture.machines.control(agentRef.agentId);
+      expect(await statusOf(agentRef)).toBe('terminated');
     });
   });
 
-  it('leave an audit row with the loop that gave them, where nobody asked', async () => {
-    lab.plane.state = 'running';
-    const of = await agentAt('stopping', { statusSource: 'idle_monitor' });
-    await lab.machines.control(of.agentId);
-    await becomes(of, 'stopped');
-    await wake(of);
-    await handshake(of, 'new boot');
-    const rows = await lab.db.query<{ action: string; by: string; changes: { status: string[] } }>(
+  it('writes an audit row with the name of the loop for orders without a user', async () => {
+    fixture.plane.state = 'running';
+    const agentRef = await agentAt('stopping', { statusSource: 'idle_monitor' });
+    await fixture.machines.control(agentRef.agentId);
+    await becomes(agentRef, 'stopped');
+    await wake(agentRef);
+    await handshake(agentRef, 'new boot');
+    const rows = await fixture.db.query<{ action: string; by: string; changes: { status: string[] } }>(
       'system',
       `SELECT action, actor_kind || ' ' || actor_id AS by, changes FROM audit_entry WHERE target_id = $1 ORDER BY id`,
-      [of.agentId],
+      [agentRef.agentId],
     );
     expect(rows.map(({ action, by, changes }) => [action, by, ...changes.status])).toEqual([
       ['agent.stopped', 'system idle_monitor', 'stopping', 'stopped'],
@@ -225,15 +231,15 @@ describe('orders to machines', () => {
     ]);
   });
 
-  it('a new agent begins as its control plane describes its machine', async () => {
-    lab.plane.state = 'running';
+  it('sets a new agent’s status from its control plane’s description', async () => {
+    fixture.plane.state = 'running';
     const running = await agentAt('stopped', { lastSeen: null, bootId: null });
-    await lab.machines.control(running.agentId);
+    await fixture.machines.control(running.agentId);
     expect(await statusOf(running)).toBe('offline');
-    lab.plane.behaviour = 'fails';
-    lab.plane.state = 'nonsense';
+    fixture.plane.behaviour = 'fails';
+    fixture.plane.state = 'nonsense';
     const unknown = await agentAt('stopped', { lastSeen: null, bootId: null });
-    await lab.machines.control(unknown.agentId);
+    await fixture.machines.control(unknown.agentId);
     expect(await statusOf(unknown)).toBe('stopped');
   });
 });

@@ -1,21 +1,21 @@
 import type { MachineState } from '@muster/vm';
-import { leaveOrder } from './leave-order';
+import { finishOrder } from './finish-order';
 import { describeWithin, machineOf } from './machine-of';
 import {
   backoffMs,
   type ControlLimits,
   describeLimitMs,
-  held,
+  withLease,
   isPermanent,
-  issued,
-  isTaken,
-  later,
+  recordIssued,
+  wasExecuted,
+  postpone,
   type Order,
   reasonOf,
 } from './machine-order';
 import type { MachineParts } from './wake-machine';
 
-/** One step of a reboot. */
+/** Executes one step of a reboot. */
 export async function rebootMachine(
   parts: MachineParts,
   order: Order,
@@ -28,22 +28,22 @@ export async function rebootMachine(
   if (issuedAgoMs !== null ? issuedAgoMs >= rebootTimeoutMs : forMs >= rebootTimeoutMs) {
     const found = await describeWithin(provider, machine, describeLimitMs);
     const reason = order.error ?? 'The machine did not report after its reboot.';
-    return leaveOrder(parts, order, { reason, state: found?.state, failed: true });
+    return finishOrder(parts, order, { reason, state: found?.state, failed: true });
   }
-  if (issuedAgoMs !== null) return later(parts, order, { delayMs: rebootTimeoutMs - issuedAgoMs });
+  if (issuedAgoMs !== null) return postpone(parts, order, { delayMs: rebootTimeoutMs - issuedAgoMs });
   try {
-    // One that was stopping already may be so for that.
+    // If the agent was stopping before, the state stopping does not prove that the reboot has started.
     const signs: MachineState[] = order.previousStatus === 'stopping' ? ['starting'] : ['starting', 'stopping'];
-    if (!(await isTaken(order, provider, machine, signs))) {
-      await held(parts, order, () => provider.reboot(machine));
+    if (!(await wasExecuted(order, provider, machine, signs))) {
+      await withLease(parts, order, () => provider.reboot(machine));
     }
-    await issued(parts, order);
-    // The handshake of the new boot ends it; this is for the case that there is none.
-    await later(parts, order, { delayMs: rebootTimeoutMs });
+    await recordIssued(parts, order);
+    // The handshake of the new boot ends the order; this is the case without a handshake.
+    await postpone(parts, order, { delayMs: rebootTimeoutMs });
   } catch (error) {
     const reason = reasonOf(error);
-    if (isPermanent(error)) return leaveOrder(parts, order, { reason, failed: true });
+    if (isPermanent(error)) return finishOrder(parts, order, { reason, failed: true });
     const delayMs = Math.min(backoffMs(order.attempt), Math.max(rebootTimeoutMs - forMs, 100));
-    await later(parts, order, { delayMs, error: reason });
+    await postpone(parts, order, { delayMs, error: reason });
   }
 }

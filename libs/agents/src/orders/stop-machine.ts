@@ -1,28 +1,31 @@
 import type { MachineDescription } from '@muster/vm';
-import { leaveOrder } from './leave-order';
+import { finishOrder } from './finish-order';
 import { describeWithin, machineOf } from './machine-of';
 import {
   backoffMs,
   type ControlLimits,
   describeLimitMs,
-  held,
+  withLease,
   isPermanent,
   isRefusal,
-  issued,
-  isTaken,
-  later,
+  recordIssued,
+  wasExecuted,
+  postpone,
   type Order,
   reasonOf,
 } from './machine-order';
 import type { MachineParts } from './wake-machine';
 
-/** A stop that was taken and shows no effect is ordered again. */
+/** Milliseconds after which an accepted stop without an effect is ordered again. */
 const repeatMs = 60_000;
-const lookMs = 500;
-/** A provider that says no so often, at 0, 1 and 3 s, means it; jobs are not to wait for it any longer. */
+const pollIntervalMs = 500;
+/**
+ * Number of refusals, after 0, 1 and 3 s, after which the stop fails. Jobs must not wait longer for a machine that the
+ * provider does not stop.
+ */
 const refusalsUntilFailed = 3;
 
-/** One step of a stop. */
+/** Executes one step of a stop. */
 export async function stopMachine(
   parts: MachineParts,
   order: Order,
@@ -35,25 +38,25 @@ export async function stopMachine(
   let found: MachineDescription | null = null;
   const leftMs = Math.max(stopTimeoutMs - forMs, 0);
   const giveUp = (reason: string) =>
-    leaveOrder(parts, order, { reason: `It could not be stopped: ${reason}`, state: found?.state, failed: true });
+    finishOrder(parts, order, { reason: `It could not be stopped: ${reason}`, state: found?.state, failed: true });
   try {
     if (issuedAgoMs === null || issuedAgoMs > repeatMs) {
-      if (!(await isTaken(order, provider, machine, ['stopping', 'stopped', 'gone']))) {
-        await held(parts, order, () => provider.stop(machine));
+      if (!(await wasExecuted(order, provider, machine, ['stopping', 'stopped', 'gone']))) {
+        await withLease(parts, order, () => provider.stop(machine));
       }
-      await issued(parts, order);
+      await recordIssued(parts, order);
     }
     found = await describeWithin(provider, machine, describeLimitMs);
     if (found?.state === 'stopped' || found?.state === 'gone') {
-      return await leaveOrder(parts, order, { reason: 'the machine has stopped', state: found.state });
+      return await finishOrder(parts, order, { reason: 'the machine has stopped', state: found.state });
     }
-    if (leftMs === 0) return await giveUp(`it still is ${found?.state ?? 'unknown'}.`);
-    await later(parts, order, { delayMs: Math.min(lookMs, leftMs) });
+    if (leftMs === 0) return await giveUp(`its state is still ${found?.state ?? 'unknown'}.`);
+    await postpone(parts, order, { delayMs: Math.min(pollIntervalMs, leftMs) });
   } catch (error) {
     const reason = reasonOf(error);
     const refused = isRefusal(error);
     if (isPermanent(error) || leftMs === 0 || (refused && refusals + 1 >= refusalsUntilFailed)) return giveUp(reason);
     const pauseMs = refused ? backoffMs(refusals + 1) : backoffMs(attempt);
-    await later(parts, order, { delayMs: Math.min(pauseMs, leftMs), error: reason, refused });
+    await postpone(parts, order, { delayMs: Math.min(pauseMs, leftMs), error: reason, refused });
   }
 }

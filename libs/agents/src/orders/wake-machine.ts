@@ -20,20 +20,20 @@ export interface MachineParts {
 
 export interface WakeFacts {
   open: boolean;
-  /** Its next try has come. */
+  /** The next attempt is due. */
   due: boolean;
-  /** Its deadline has passed. */
+  /** The deadline has passed. */
   over: boolean;
   agentStatus: AgentStatus;
 }
 
 export type WakeStep = 'none' | 'try' | 'later' | 'ready' | 'expire' | 'cancel';
 
-/** What is to be done about a wake now. */
+/** Decides the next step of a wake. */
 export function decideWakeStep({ open, due, over, agentStatus }: WakeFacts): WakeStep {
   if (!open) return 'none';
   if (agentStatus === 'terminated') return 'cancel';
-  // A heartbeat brought it back without a new boot.
+  // A heartbeat of the same boot brought the agent back online.
   if (isOn(agentStatus)) return 'ready';
   if (over) return 'expire';
   if (!due) return 'none';
@@ -43,9 +43,9 @@ export function decideWakeStep({ open, due, over, agentStatus }: WakeFacts): Wak
 interface Claimed extends MachineRow, Pick<AgentWakeEntity, 'attempt' | 'error'> {
   wakeId: string;
   step: WakeStep;
-  /** Until its deadline. */
+  /** Milliseconds until the deadline. */
   leftMs: number;
-  /** The wake before was in vain because nothing reported, and no job is on the machine. */
+  /** The previous wake timed out because the machine did not report, and no job is on the machine. */
   wasSilent: boolean;
 }
 
@@ -53,12 +53,14 @@ const firstRetryMs = 1000;
 const maxRetryMs = 15_000;
 const describeLimitMs = 2000;
 
-/** One step of a wake. It may be taken twice and by several at once: each time it is decided anew under the lock. */
+/**
+ * Executes one step of a wake. Several processes may call it for the same wake; each call decides again under the lock.
+ */
 export async function wakeMachine(parts: MachineParts, wakeId: string): Promise<WakeStep> {
   const claimed = await parts.database.transaction('system', (tx) => claim(tx, wakeId));
   if (!claimed) return 'none';
   if (claimed.step === 'try') {
-    // What comes later finds the wake closed.
+    // A start that ends after the deadline finds the wake closed.
     const done = tryToStart(parts, claimed).then(() => true);
     if (!(await within(claimed.leftMs, done, () => false))) await expire(parts, claimed);
   }
@@ -121,11 +123,11 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
   const provider = machines.get(claimed.provider);
   const machine = machineOf(claimed, keyRing, clock);
   try {
-    // A try before may have been taken by a provider whose answer we never had.
+    // The provider may have executed an earlier attempt whose answer was lost.
     const known = attempt > 1 || wasSilent ? await describeWithin(provider, machine, describeLimitMs) : null;
-    const held = (work: () => Promise<void>) => holdLease(() => renew(parts, claimed), work);
-    if (wasSilent && known?.state === 'running') await held(() => rebootSilent(parts, claimed));
-    else if (known?.state !== 'running' && known?.state !== 'starting') await held(() => provider.start(machine));
+    const withLease = (work: () => Promise<void>) => holdLease(() => renew(parts, claimed), work);
+    if (wasSilent && known?.state === 'running') await withLease(() => rebootSilent(parts, claimed));
+    else if (known?.state !== 'running' && known?.state !== 'starting') await withLease(() => provider.start(machine));
   } catch (error) {
     const reason = error instanceof MachineError ? error.message : `Starting failed: ${(error as Error).message}`;
     if (error instanceof MachineError && error.permanent) {
@@ -140,7 +142,7 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
     );
     return;
   }
-  // Started; from here on it is the machine that has to report.
+  // The machine is started; the wake now waits for its report.
   await database.query(
     'system',
     `UPDATE agent_wake SET error = NULL, next_try_at = deadline WHERE id = $1 AND state = 'open'`,
@@ -148,10 +150,10 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
   );
 }
 
-/** It is on and says nothing: starting it again would change nothing, and only a new boot can bring it back. */
+/** Reboots a machine that is on but does not report. Starting it again would change nothing. */
 async function rebootSilent({ database, machines, keyRing, clock }: MachineParts, claimed: Claimed): Promise<void> {
   const { organizationId, agentId } = claimed;
-  // Before the order: should this boot speak just now, it is to become another one rather than be given work.
+  // Runs before the reboot: if the old boot reports now, it must get no work and must handshake with a new boot id.
   await database.query(
     'system',
     `UPDATE agent SET ended_boots = ${withEndedBoot('agent')} WHERE id = $1 AND status = 'starting'`,
@@ -159,14 +161,14 @@ async function rebootSilent({ database, machines, keyRing, clock }: MachineParts
   );
   await machines.get(claimed.provider).reboot(machineOf(claimed, keyRing, clock));
   await database.transaction('system', async (tx) => {
-    const message = 'The machine is on and did not report to the wake before: it is rebooted';
+    const message = 'The machine is on but did not report after the previous wake; it is being rebooted';
     appendTimeline(tx, { organizationId, agentId }, [
       { kind: 'provisioning', level: 'warn', source: 'provider', message, data: { rebooted: true } },
     ]);
   });
 }
 
-/** Only for as long as nobody else has taken it over. */
+/** Renews the claim, unless another process has taken over the wake. */
 function renew({ database }: MachineParts, { wakeId, attempt }: Claimed): Promise<unknown> {
   return database.query(
     'system',
@@ -202,14 +204,14 @@ async function finish(
   await database.transaction('system', async (tx) => {
     await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
     if ((await close(tx, wakeId, end.state, end.reason)) === 0) return;
-    await settleAgent(tx, claimed, { ...end, found: found?.state ?? null, ip: found?.ip ?? null });
+    await endFailedWake(tx, claimed, { ...end, found: found?.state ?? null, ip: found?.ip ?? null });
   });
 }
 
 type WakeEnd = 'wake_failed' | 'wake_timeout';
 
-/** The agent is as its machine is: nobody waits for it any more. */
-export async function settleAgent(
+/** Ends the agent's start after a failed wake: stopped or offline, by the state of its machine. */
+export async function endFailedWake(
   tx: Transaction,
   { organizationId, agentId }: Pick<MachineRow, 'organizationId' | 'agentId'>,
   end: { eventType: WakeEnd; reason: string; found: string | null; ip: string | null },
@@ -231,7 +233,7 @@ export async function settleAgent(
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
 }
 
-/** Ends an open wake, once. */
+/** Closes a wake. Returns 0 if it was already closed. */
 export async function close(
   tx: Transaction,
   wakeId: string,

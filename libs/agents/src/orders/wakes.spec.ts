@@ -2,268 +2,279 @@ import { signingSecretsOf, verify } from '@muster/access';
 import { newId } from '@muster/platform';
 import { waitFor } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
-import { type AgentOf, useMachines } from './machines.harness';
+import { type AgentRef, useMachines } from './machines.harness';
 import { moveAgent } from '../lifecycle/move-agent';
 import { decideWakeStep } from './wake-machine';
 import { lastWakeFailures, recordWakeBlocked, requestWake, wakeBackoffMs } from '../lifecycle/wakes';
 
 describe('machines', () => {
-  const lab = useMachines();
+  const fixture = useMachines();
   const { agentAt, wake, handshake, heartbeat, eventsOf, eventNames, statusOf, wakesOf, becomes, messages, count } =
-    lab;
+    fixture;
 
   describe('a wake', () => {
-    it('is one for all who ask at once, and starts the machine once', async () => {
-      const of = await agentAt();
-      const asked = await Promise.all(Array.from({ length: 20 }, () => wake(of)));
-      expect(new Set(asked.map(({ wakeId }) => wakeId)).size).toBe(1);
-      expect(asked.filter(({ joined }) => !joined)).toHaveLength(1);
-      await Promise.all(Array.from({ length: 10 }, () => lab.machines.wake(asked[0]!.wakeId)));
+    it('joins concurrent requests into one wake and starts the machine once', async () => {
+      const agentRef = await agentAt();
+      const requests = await Promise.all(Array.from({ length: 20 }, () => wake(agentRef)));
+      expect(new Set(requests.map(({ wakeId }) => wakeId)).size).toBe(1);
+      expect(requests.filter(({ joined }) => !joined)).toHaveLength(1);
+      await Promise.all(Array.from({ length: 10 }, () => fixture.machines.wake(requests[0]!.wakeId)));
       await waitFor('the start', () => count('start') === 1);
-      await handshake(of, 'new boot');
-      await lab.machines.sweep();
+      await handshake(agentRef, 'new boot');
+      await fixture.machines.sweep();
       expect(count('start')).toBe(1);
-      expect(await eventsOf(of)).toEqual([
+      expect(await eventsOf(agentRef)).toEqual([
         { event: 'wake_requested', source: 'dispatcher', from: 'stopped', to: 'starting' },
         { event: 'wake_ready', source: 'handshake', from: 'starting', to: 'online' },
       ]);
-      expect(await wakesOf(of)).toEqual([{ state: 'ready', attempt: 1, error: null }]);
+      expect(await wakesOf(agentRef)).toEqual([{ state: 'ready', attempt: 1, error: null }]);
     });
 
-    it('signs what it asks of the control plane with the organization’s secret', async () => {
-      const of = await agentAt();
-      await lab.machines.wake((await wake(of)).wakeId);
-      await waitFor('a call', () => lab.plane.signatures.length > 0);
-      const secrets = signingSecretsOf(lab.harness.app.nest.get(KeyRing), of.organizationId);
-      expect(lab.plane.signatures.map((header) => verify(secrets, header, '', new Date()))).toContain('valid');
+    it('signs its requests to the control plane with the organization’s secret', async () => {
+      const agentRef = await agentAt();
+      await fixture.machines.wake((await wake(agentRef)).wakeId);
+      await waitFor('a call', () => fixture.plane.signatures.length > 0);
+      const secrets = signingSecretsOf(fixture.harness.app.nest.get(KeyRing), agentRef.organizationId);
+      expect(fixture.plane.signatures.map((header) => verify(secrets, header, '', new Date()))).toContain('valid');
     });
 
-    it('is ready with a handshake of another boot, and not with the words of the one that was stopped', async () => {
-      lab.plane.state = 'running';
-      const of = await agentAt('stopping');
-      await lab.machines.control(of.agentId);
-      await becomes(of, 'stopped');
-      await wake(of);
-      await expect(heartbeat(of, 'old boot')).rejects.toMatchObject({ code: 'conflict' });
-      await expect(handshake(of, 'old boot')).rejects.toMatchObject({
+    it('makes a wake ready with the handshake of a new boot, and rejects reports of the stopped boot', async () => {
+      fixture.plane.state = 'running';
+      const agentRef = await agentAt('stopping');
+      await fixture.machines.control(agentRef.agentId);
+      await becomes(agentRef, 'stopped');
+      await wake(agentRef);
+      await expect(heartbeat(agentRef, 'old boot')).rejects.toMatchObject({ code: 'conflict' });
+      await expect(handshake(agentRef, 'old boot')).rejects.toMatchObject({
         code: 'conflict',
         options: { extra: { agentStatus: 'starting', boot: 'ended' } },
       });
-      expect([await statusOf(of), (await wakesOf(of))[0]!.state]).toEqual(['starting', 'open']);
-      await handshake(of, 'new boot');
-      expect([await statusOf(of), (await wakesOf(of))[0]!.state]).toEqual(['online', 'ready']);
-      await handshake(of, 'new boot');
-      await expect(handshake(of, 'old boot')).rejects.toMatchObject({ options: { extra: { boot: 'superseded' } } });
-      expect(await heartbeat(of, 'new boot')).toMatchObject({ status: 'online' });
-      expect(await eventNames(of)).toEqual(['wake_requested', 'wake_ready']);
+      expect([await statusOf(agentRef), (await wakesOf(agentRef))[0]!.state]).toEqual(['starting', 'open']);
+      await handshake(agentRef, 'new boot');
+      expect([await statusOf(agentRef), (await wakesOf(agentRef))[0]!.state]).toEqual(['online', 'ready']);
+      await handshake(agentRef, 'new boot');
+      await expect(handshake(agentRef, 'old boot')).rejects.toMatchObject({
+        options: { extra: { boot: 'superseded' } },
+      });
+      expect(await heartbeat(agentRef, 'new boot')).toMatchObject({ status: 'online' });
+      expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_ready']);
     });
 
     it.each([
-      ['a heartbeat', (of: AgentOf) => heartbeat(of, 'old boot')],
-      ['a handshake', (of: AgentOf) => handshake(of, 'old boot')],
-    ])('is ready at once with %s of a boot that had only been silent', async (_, report) => {
-      lab.plane.state = 'running';
-      const of = await agentAt('offline');
-      await wake(of);
-      await waitFor('the look at it', async () => (await wakesOf(of))[0]!.attempt > 0);
-      await report(of);
-      expect([await statusOf(of), (await wakesOf(of))[0]!.state]).toEqual(['online', 'ready']);
-      expect(await eventNames(of)).toEqual(['wake_requested', 'wake_ready']);
+      ['a heartbeat', (agentRef: AgentRef) => heartbeat(agentRef, 'old boot')],
+      ['a handshake', (agentRef: AgentRef) => handshake(agentRef, 'old boot')],
+    ])('makes a wake ready at once with %s of a boot that was only silent', async (_, report) => {
+      fixture.plane.state = 'running';
+      const agentRef = await agentAt('offline');
+      await wake(agentRef);
+      await waitFor('an attempt', async () => (await wakesOf(agentRef))[0]!.attempt > 0);
+      await report(agentRef);
+      expect([await statusOf(agentRef), (await wakesOf(agentRef))[0]!.state]).toEqual(['online', 'ready']);
+      expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    it('leaves an agent starting whose worker reports and is not well', async () => {
-      lab.plane.state = 'running';
-      const of = await agentAt('offline');
-      await wake(of);
-      expect(await heartbeat(of, 'old boot', false)).toMatchObject({ status: 'starting' });
-      expect((await wakesOf(of))[0]!.state).toBe('open');
+    it('leaves an agent starting if its worker reports that it is unhealthy', async () => {
+      fixture.plane.state = 'running';
+      const agentRef = await agentAt('offline');
+      await wake(agentRef);
+      expect(await heartbeat(agentRef, 'old boot', false)).toMatchObject({ status: 'starting' });
+      expect((await wakesOf(agentRef))[0]!.state).toBe('open');
     });
 
-    it('does not give work to the silent boot that it has rebooted', async () => {
-      lab.plane.state = 'running';
-      const of = await agentAt('offline', { lastSeen: new Date(Date.now() - 3_600_000) });
-      await wake(of, { timeoutMs: 200 });
-      await waitFor('the end of the first', async () => (await wakesOf(of))[0]!.state === 'timeout');
-      await wake(of);
+    it('rejects the handshake of a silent boot that was rebooted', async () => {
+      fixture.plane.state = 'running';
+      const agentRef = await agentAt('offline', { lastSeen: new Date(Date.now() - 3_600_000) });
+      await wake(agentRef, { timeoutMs: 200 });
+      await waitFor('the timeout of the first wake', async () => (await wakesOf(agentRef))[0]!.state === 'timeout');
+      await wake(agentRef);
       await waitFor('the reboot', () => count('reboot') === 1);
-      await expect(handshake(of, 'old boot')).rejects.toMatchObject({ options: { extra: { boot: 'ended' } } });
-      await handshake(of, 'new boot');
-      expect(await statusOf(of)).toBe('online');
+      await expect(handshake(agentRef, 'old boot')).rejects.toMatchObject({ options: { extra: { boot: 'ended' } } });
+      await handshake(agentRef, 'new boot');
+      expect(await statusOf(agentRef)).toBe('online');
     });
 
-    it('is ready too when the machine turns out to be there without a new boot', async () => {
-      const of = await agentAt('offline');
-      await wake(of);
-      await lab.db.transaction('system', (tx) =>
-        moveAgent(tx, { ...of, move: 'recover', to: 'online', source: 'heartbeat', reason: 'it is back' }),
+    it('makes a wake ready if the machine comes back without a new boot', async () => {
+      const agentRef = await agentAt('offline');
+      await wake(agentRef);
+      await fixture.db.transaction('system', (tx) =>
+        moveAgent(tx, { ...agentRef, move: 'recover', to: 'online', source: 'heartbeat', reason: 'it is back' }),
       );
       await waitFor('the end', async () => {
-        const [found] = await wakesOf(of);
-        await lab.db.query(
+        const [found] = await wakesOf(agentRef);
+        await fixture.db.query(
           'system',
           'UPDATE agent_wake SET next_try_at = now() - make_interval(secs => 1) WHERE agent_id = $1',
-          [of.agentId],
+          [agentRef.agentId],
         );
         return found!.state === 'ready';
       });
-      expect(await eventNames(of)).toEqual(['wake_requested', 'wake_ready']);
+      expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    it('times out where the machine never reports, and the agent is as its provider describes it', async () => {
-      lab.plane.behaviour = 'lies';
-      const of = await agentAt();
-      await wake(of, { timeoutMs: 300 });
-      await becomes(of, 'stopped');
-      expect(await eventsOf(of)).toEqual([
+    it('times out if the machine never reports, and sets the status that the provider describes', async () => {
+      fixture.plane.behaviour = 'lies';
+      const agentRef = await agentAt();
+      await wake(agentRef, { timeoutMs: 300 });
+      await becomes(agentRef, 'stopped');
+      expect(await eventsOf(agentRef)).toEqual([
         { event: 'wake_requested', source: 'dispatcher', from: 'stopped', to: 'starting' },
         { event: 'wake_timeout', source: 'provider', from: 'starting', to: 'stopped' },
       ]);
       expect(count('start')).toBe(1);
-      expect(await messages(of, 'dispatch-agent')).toBeGreaterThan(0);
+      expect(await messages(agentRef, 'dispatch-agent')).toBeGreaterThan(0);
 
-      lab.plane.behaviour = 'well';
+      fixture.plane.behaviour = 'well';
       const other = await agentAt();
       await wake(other, { timeoutMs: 300 });
       await becomes(other, 'offline');
       expect(await eventNames(other)).toEqual(['wake_requested', 'wake_timeout']);
     });
 
-    it('times out once, in time, where the control plane hangs', async () => {
-      lab.plane.behaviour = 'hangs';
-      const of = await agentAt();
-      await wake(of, { timeoutMs: 300 });
-      await becomes(of, 'offline');
-      expect(await eventNames(of)).toEqual(['wake_requested', 'wake_timeout']);
+    it('times out once, in time, if the control plane hangs', async () => {
+      fixture.plane.behaviour = 'hangs';
+      const agentRef = await agentAt();
+      await wake(agentRef, { timeoutMs: 300 });
+      await becomes(agentRef, 'offline');
+      expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_timeout']);
     });
 
-    it('is tried again where the provider fails, and fails with its reason when the time is up', async () => {
-      lab.plane.behaviour = 'fails';
-      const of = await agentAt();
-      await wake(of, { timeoutMs: 2500 });
-      await becomes(of, 'stopped');
-      expect(await eventNames(of)).toEqual(['wake_requested', 'wake_failed']);
-      const [only] = await wakesOf(of);
+    it('retries a failing provider, and fails with the provider’s error at the deadline', async () => {
+      fixture.plane.behaviour = 'fails';
+      const agentRef = await agentAt();
+      await wake(agentRef, { timeoutMs: 2500 });
+      await becomes(agentRef, 'stopped');
+      expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_failed']);
+      const [only] = await wakesOf(agentRef);
       expect(only).toMatchObject({ state: 'failed', error: expect.stringMatching(/status 500/) });
       expect(only!.attempt).toBeGreaterThan(1);
     });
 
-    it('works out where the provider comes to its senses', async () => {
-      lab.plane.behaviour = 'fails';
-      const of = await agentAt();
-      await wake(of);
+    it('succeeds if the provider recovers', async () => {
+      fixture.plane.behaviour = 'fails';
+      const agentRef = await agentAt();
+      await wake(agentRef);
       await waitFor('a first failure', () => count('start') > 0);
-      lab.plane.behaviour = 'well';
-      await waitFor('the start', () => lab.plane.state === 'running');
-      await handshake(of, 'new boot');
-      expect(await wakesOf(of)).toMatchObject([{ state: 'ready', error: null }]);
+      fixture.plane.behaviour = 'well';
+      await waitFor('the start', () => fixture.plane.state === 'running');
+      await handshake(agentRef, 'new boot');
+      expect(await wakesOf(agentRef)).toMatchObject([{ state: 'ready', error: null }]);
     });
 
     it.each([
       ['external', {}, /cannot be started/],
       ['http', { baseUrl: 'http://169.254.169.254', ref: 'a' }, /not a public address/],
       ['ec2', { instanceId: 'i-12345678' }, /has no region/],
-    ])('fails at once where trying again would change nothing: %s', async (provider, providerConfig, words) => {
-      const of = await agentAt('offline', { provider, providerConfig, providerRef: null });
-      await wake(of);
-      await becomes(of, 'offline');
-      await waitFor('the end', async () => (await wakesOf(of))[0]!.state === 'failed');
-      expect(await wakesOf(of)).toEqual([{ state: 'failed', attempt: 1, error: expect.stringMatching(words) }]);
+    ])('fails at once with a permanent error: %s', async (provider, providerConfig, message) => {
+      const agentRef = await agentAt('offline', { provider, providerConfig, providerRef: null });
+      await wake(agentRef);
+      await becomes(agentRef, 'offline');
+      await waitFor('the end', async () => (await wakesOf(agentRef))[0]!.state === 'failed');
+      expect(await wakesOf(agentRef)).toEqual([{ state: 'failed', attempt: 1, error: expect.stringMatching(message) }]);
     });
 
-    it('is not started a second time by whoever takes over from one that died with it', async () => {
-      const of = await agentAt();
-      await lab.db.transaction('system', (tx) =>
-        requestWake(tx, { ...of, source: 'api', reason: 'test', timeoutMs: 20_000 }),
+    it('does not start the machine again if another process takes over a wake', async () => {
+      const agentRef = await agentAt();
+      await fixture.db.transaction('system', (tx) =>
+        requestWake(tx, { ...agentRef, source: 'api', reason: 'test', timeoutMs: 20_000 }),
       );
       await waitFor('the start', () => count('start') === 1);
-      // As if the process had died between the provider's answer and its note of it, which may be written only now.
+      // As if the process had died after the provider's answer, before recording it. The record may be written only
+      // now.
       await waitFor('another look', async () => {
-        await lab.db.query(
+        await fixture.db.query(
           'system',
           'UPDATE agent_wake SET next_try_at = now() - make_interval(secs => 1) WHERE agent_id = $1',
-          [of.agentId],
+          [agentRef.agentId],
         );
         return count('describe') > 0;
       });
-      await handshake(of, 'new boot');
+      await handshake(agentRef, 'new boot');
       expect(count('start')).toBe(1);
     });
 
-    it('reboots a machine that is on and did not report to the wake before', async () => {
-      const of = await agentAt();
-      await wake(of, { timeoutMs: 300 });
-      await becomes(of, 'offline');
+    it('reboots a machine that is on but did not report after the previous wake', async () => {
+      const agentRef = await agentAt();
+      await wake(agentRef, { timeoutMs: 300 });
+      await becomes(agentRef, 'offline');
       expect([count('start'), count('reboot')]).toEqual([1, 0]);
-      await wake(of);
+      await wake(agentRef);
       await waitFor('a reboot', () => count('reboot') === 1);
-      await handshake(of, 'new boot');
+      await handshake(agentRef, 'new boot');
       expect([count('start'), count('reboot')]).toEqual([1, 1]);
-      expect((await wakesOf(of)).map(({ state }) => state)).toEqual(['timeout', 'ready']);
+      expect((await wakesOf(agentRef)).map(({ state }) => state)).toEqual(['timeout', 'ready']);
     });
 
-    it('that was given up worked after all where its boot comes up late, and is measured', async () => {
-      const of = await agentAt();
-      await wake(of, { timeoutMs: 300 });
-      await becomes(of, 'offline');
-      await lab.db.query(
+    it('marks a timed-out wake as ready if the machine boots late, and measures the boot', async () => {
+      const agentRef = await agentAt();
+      await wake(agentRef, { timeoutMs: 300 });
+      await becomes(agentRef, 'offline');
+      await fixture.db.query(
         'system',
         `UPDATE agent_wake SET requested_at = now() - interval '150 seconds' WHERE agent_id = $1`,
-        [of.agentId],
+        [agentRef.agentId],
       );
-      await handshake(of, 'new boot');
-      expect((await wakesOf(of)).map(({ state }) => state)).toEqual(['ready']);
-      const [{ bootMs }] = await lab.db.query<any>('system', 'SELECT boot_ms FROM agent WHERE id = $1', [of.agentId]);
+      await handshake(agentRef, 'new boot');
+      expect((await wakesOf(agentRef)).map(({ state }) => state)).toEqual(['ready']);
+      const [{ bootMs }] = await fixture.db.query<any>('system', 'SELECT boot_ms FROM agent WHERE id = $1', [
+        agentRef.agentId,
+      ]);
       expect(Math.round(bootMs / 1000)).toBe(150);
-      const failures = await lab.db.transaction('system', (tx) => lastWakeFailures(tx, of.agentId));
+      const failures = await fixture.db.transaction('system', (tx) => lastWakeFailures(tx, agentRef.agentId));
       expect(failures).toMatchObject({ consecutive: 0, lastAt: null });
-      expect(await eventNames(of)).toEqual(['wake_requested', 'wake_timeout']);
+      expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_timeout']);
     });
 
-    it('stays one that was given up where the boot comes much later, or is the one that had been silent', async () => {
-      const of = await agentAt();
-      await wake(of, { timeoutMs: 300 });
-      await becomes(of, 'offline');
-      await lab.db.query(
+    it('leaves a wake timed out if the boot comes much later or is the boot that was silent', async () => {
+      const agentRef = await agentAt();
+      await wake(agentRef, { timeoutMs: 300 });
+      await becomes(agentRef, 'offline');
+      await fixture.db.query(
         'system',
         `UPDATE agent_wake SET requested_at = now() - interval '11 minutes' WHERE agent_id = $1`,
-        [of.agentId],
+        [agentRef.agentId],
       );
-      await handshake(of, 'new boot');
+      await handshake(agentRef, 'new boot');
       const silent = await agentAt('offline');
       await wake(silent, { timeoutMs: 300 });
       await becomes(silent, 'offline');
       await handshake(silent, 'old boot');
-      for (const each of [of, silent]) {
+      for (const each of [agentRef, silent]) {
         expect((await wakesOf(each)).map(({ state }) => state)).toEqual(['timeout']);
-        expect(await lab.db.query('system', 'SELECT boot_ms FROM agent WHERE id = $1', [each.agentId])).toEqual([
+        expect(await fixture.db.query('system', 'SELECT boot_ms FROM agent WHERE id = $1', [each.agentId])).toEqual([
           { bootMs: null },
         ]);
       }
     });
 
-    it('leaves a machine as it is that a job may be running on', async () => {
-      const of = await agentAt();
-      await wake(of, { timeoutMs: 300 });
-      await becomes(of, 'offline');
-      await lab.db.query('system', 'UPDATE agent SET current_job_id = $2 WHERE id = $1', [of.agentId, newId()]);
-      await wake(of, { timeoutMs: 300 });
-      await waitFor('the end', async () => (await wakesOf(of)).filter(({ state }) => state === 'timeout').length === 2);
+    it('does not reboot a machine on which a job may be running', async () => {
+      const agentRef = await agentAt();
+      await wake(agentRef, { timeoutMs: 300 });
+      await becomes(agentRef, 'offline');
+      await fixture.db.query('system', 'UPDATE agent SET current_job_id = $2 WHERE id = $1', [
+        agentRef.agentId,
+        newId(),
+      ]);
+      await wake(agentRef, { timeoutMs: 300 });
+      await waitFor(
+        'the end',
+        async () => (await wakesOf(agentRef)).filter(({ state }) => state === 'timeout').length === 2,
+      );
       expect(count('reboot')).toBe(0);
     });
 
-    it('of a machine that is stopping waits until it has stopped', async () => {
-      lab.plane.state = 'running';
-      const of = await agentAt('stopping');
-      expect((await wake(of)).joined).toBe(false);
-      expect(await statusOf(of)).toBe('stopping');
-      await lab.machines.control(of.agentId);
+    it('waits with a wake until a stopping machine has stopped', async () => {
+      fixture.plane.state = 'running';
+      const agentRef = await agentAt('stopping');
+      expect((await wake(agentRef)).joined).toBe(false);
+      expect(await statusOf(agentRef)).toBe('stopping');
+      await fixture.machines.control(agentRef.agentId);
       await waitFor('stop and start', () => count('stop') === 1 && count('start') === 1);
-      expect(lab.plane.orders.indexOf('stop')).toBeLessThan(lab.plane.orders.indexOf('start'));
-      await handshake(of, 'new boot');
-      expect(await eventNames(of)).toEqual(['wake_requested', 'wake_ready']);
+      expect(fixture.plane.orders.indexOf('stop')).toBeLessThan(fixture.plane.orders.indexOf('start'));
+      await handshake(agentRef, 'new boot');
+      expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    it('of a machine that is on is ready, and of one that is terminated refused', async () => {
+    it('makes a wake of an online agent ready at once, and refuses one of a terminated agent', async () => {
       const on = await agentAt('online');
       await wake(on);
       expect(await wakesOf(on)).toMatchObject([{ state: 'ready' }]);
@@ -273,52 +284,57 @@ describe('machines', () => {
   });
 
   describe('a blocked wake', () => {
-    const blocked = (of: AgentOf, jobId?: string) =>
-      lab.db.transaction('system', (tx) =>
-        recordWakeBlocked(tx, { ...of, source: 'dispatcher', reason: 'auto-wake is off', ...(jobId ? { jobId } : {}) }),
+    const blocked = (agentRef: AgentRef, jobId?: string) =>
+      fixture.db.transaction('system', (tx) =>
+        recordWakeBlocked(tx, {
+          ...agentRef,
+          source: 'dispatcher',
+          reason: 'auto-wake is off',
+          ...(jobId ? { jobId } : {}),
+        }),
       );
 
-    it('is told once for each job, and for callers without one only now and then', async () => {
-      const of = await agentAt();
+    it('records a blocked wake once for each job, and rarely for callers without a job', async () => {
+      const agentRef = await agentAt();
       const [first, second] = ['01a1fce9-0000-7000-8000-000000000001', '01a1fce9-0000-7000-8000-000000000002'];
-      for (const jobId of [first, first, second, first, undefined, undefined]) await blocked(of, jobId);
-      expect(await eventsOf(of)).toEqual(
+      for (const jobId of [first, first, second, first, undefined, undefined]) await blocked(agentRef, jobId);
+      expect(await eventsOf(agentRef)).toEqual(
         Array(3).fill({ event: 'wake_blocked', source: 'dispatcher', from: 'stopped', to: 'stopped' }),
       );
     });
   });
 
   describe('failures in a row', () => {
-    it('let the next wake wait 1, 2, 4 … 30 minutes', () => {
+    it('delays the next wake by 1, 2, 4 … 30 minutes', () => {
       expect([0, 1, 2, 3, 4, 5, 6, 7, 100].map((n) => wakeBackoffMs(n) / 60_000)).toEqual([
         0, 1, 2, 4, 8, 16, 30, 30, 30,
       ]);
     });
 
-    it('are counted since the last wake that worked', async () => {
-      const of = await agentAt();
+    it('counts failed wakes since the last successful one', async () => {
+      const agentRef = await agentAt();
       const past = (state: string, minutes: number) =>
-        lab.db.query(
+        fixture.db.query(
           'system',
           `INSERT INTO agent_wake (id, organization_id, agent_id, state, source, reason, requested_at, finished_at,
              deadline)
            VALUES (gen_random_uuid(), $1, $2, $3, 'api', 'test', now() - $4 * interval '1 minute',
              now() - $4 * interval '1 minute', now())`,
-          [of.organizationId, of.agentId, state, minutes],
+          [agentRef.organizationId, agentRef.agentId, state, minutes],
         );
       await past('failed', 50);
       await past('ready', 40);
       await past('timeout', 30);
       await past('cancelled', 20);
       await past('failed', 10);
-      const failures = await lab.db.transaction('system', (tx) => lastWakeFailures(tx, of.agentId));
+      const failures = await fixture.db.transaction('system', (tx) => lastWakeFailures(tx, agentRef.agentId));
       expect(failures.consecutive).toBe(2);
       expect(Math.round((Date.now() - failures.lastAt!.getTime()) / 60_000)).toBe(10);
     });
   });
 });
 
-describe('what is to be done about a wake', () => {
+describe('the next step of a wake', () => {
   it.each([
     [{ open: false, due: true, over: true, agentStatus: 'starting' }, 'none'],
     [{ open: true, due: true, over: false, agentStatus: 'starting' }, 'try'],

@@ -6,66 +6,66 @@ const later = new Date(now.getTime() + 3_600_000);
 const earlier = new Date(now.getTime() - 3_600_000);
 const machine = { ref: 'i-1', agentId: 'a', organizationId: null, state: 'running', expiresAt: null } as ListedMachine;
 
-describe('a machine is nobody’s', () => {
+describe('an orphan', () => {
   const ended = { status: 'terminated', ending: false } as const;
   it.each([
     ['its agent is terminated', {}, { isOwned: false, claimed: ended }, /terminated/],
     [
-      'its agent is terminated, however long it was needed',
+      'its agent is terminated, even before its expiry',
       { expiresAt: later },
       { isOwned: false, claimed: ended },
       /terminated/,
     ],
-    ['nobody knows its agent', {}, { isOwned: false, claimed: null }, /no agent owns it/],
+    ['its agent does not exist', {}, { isOwned: false, claimed: null }, /no agent owns it/],
     [
-      'nobody knows its agent and it has expired',
+      'its agent does not exist and it has expired',
       { expiresAt: earlier },
       { isOwned: false, claimed: null },
       /no agent/,
     ],
     [
-      'it carries the name of an agent with another machine, and its time is over',
+      'it has the tag of an agent with another machine, and it has expired',
       { expiresAt: earlier },
       { isOwned: false, claimed: { status: 'online', ending: false } as const },
       /another machine/,
     ],
-  ])('when %s', (_, input, facts, words) => {
-    expect(decideOrphan({ ...machine, ...input }, facts, now)).toMatch(words);
+  ])('treats a machine as an orphan if %s', (_, input, facts, reason) => {
+    expect(decideOrphan({ ...machine, ...input }, facts, now)).toMatch(reason);
   });
 
   it.each([
     ['an agent owns it', {}, { isOwned: true, claimed: null }],
-    ['it does not say whose it is', { agentId: null }, { isOwned: false, claimed: null }],
+    ['it has no tag', { agentId: null }, { isOwned: false, claimed: null }],
     ['it is gone', { state: 'gone' as const }, { isOwned: false, claimed: ended }],
-    ['its agent is just being terminated', {}, { isOwned: false, claimed: { ...ended, ending: true } }],
-    ['it is needed for longer', { expiresAt: later }, { isOwned: false, claimed: null }],
-    ['its agent lives', {}, { isOwned: false, claimed: { status: 'stopped', ending: false } as const }],
-  ])('but not when %s', (_, input, facts) => {
+    ['its agent is being terminated', {}, { isOwned: false, claimed: { ...ended, ending: true } }],
+    ['it has not expired', { expiresAt: later }, { isOwned: false, claimed: null }],
+    ['its agent is not terminated', {}, { isOwned: false, claimed: { status: 'stopped', ending: false } as const }],
+  ])('does not treat a machine as an orphan if %s', (_, input, facts) => {
     expect(decideOrphan({ ...machine, ...input }, facts, now)).toBeNull();
   });
 });
 
 describe('an agent whose machine is gone', () => {
-  it('has ended where the provider says so, and is offline where it only does not know it', () => {
-    const agent = { status: 'stopped', heardAgoMs: 10 } as const;
+  it('terminates an agent if the provider reports its machine as terminated, and moves it to offline if it is unknown', () => {
+    const agent = { status: 'stopped', lastSeenAgoMs: 10 } as const;
     expect(decideGone(agent, { listed: true }, 100)).toMatchObject({ to: 'terminated' });
     expect(decideGone(agent, { listed: false }, 100)).toMatchObject({ to: 'offline' });
   });
 
   it.each(['online', 'draining', 'starting', 'stopping', 'rebooting', 'terminated'] as const)(
-    'is left alone while it is %s',
+    'leaves an agent alone while it is %s',
     (status) => {
-      expect(decideGone({ status, heardAgoMs: null }, { listed: true }, 100)).toBeNull();
+      expect(decideGone({ status, lastSeenAgoMs: null }, { listed: true }, 100)).toBeNull();
     },
   );
 
-  it('is believed more than its provider while it speaks', () => {
-    expect(decideGone({ status: 'offline', heardAgoMs: 50 }, { listed: true }, 100)).toBeNull();
-    expect(decideGone({ status: 'offline', heardAgoMs: 150 }, { listed: true }, 100)).not.toBeNull();
+  it('ignores the provider while the agent reports', () => {
+    expect(decideGone({ status: 'offline', lastSeenAgoMs: 50 }, { listed: true }, 100)).toBeNull();
+    expect(decideGone({ status: 'offline', lastSeenAgoMs: 150 }, { listed: true }, 100)).not.toBeNull();
   });
 });
 
-it('a finding is confirmed by a later pass, and again only after as long', () => {
+it('confirms a finding after the confirmation time, and again after the same time since the last action', () => {
   const at = (agoMs: number) => new Date(now.getTime() - agoMs);
   expect(isConfirmed({ firstSeenAt: at(99), actedAt: null }, now, 100)).toBe(false);
   expect(isConfirmed({ firstSeenAt: at(100), actedAt: null }, now, 100)).toBe(true);

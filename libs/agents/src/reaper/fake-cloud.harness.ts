@@ -6,12 +6,12 @@ import {
   type MachineProvider,
 } from '@muster/vm';
 
-/** A cloud of the test's own, with one region. */
+/** A fake cloud with one region. */
 export class FakeCloud implements MachineProvider {
   readonly isShared = true;
   readonly machines = new Map<string, ListedMachine>();
   readonly stopped: string[] = [];
-  /** What it has, and does not tell of to those who ask. */
+  /** Machines that exist but that the cloud refuses to describe. */
   readonly refused = new Set<string>();
   silent = false;
   hangs = false;

@@ -20,7 +20,7 @@ describe('the reaper', () => {
   let cloud: FakeCloud;
   let parts: ReaperParts;
   let ending: AbortController;
-  let ours: string;
+  let tenantId: string;
   const confirmMs = 60_000;
 
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe('the reaper', () => {
       env: { LOCAL_AGENTS_DIR: '/nonexistent/muster-agents' },
     });
     db = harness.db;
-    ours = (await makeOrganization(db)).id;
+    tenantId = (await makeOrganization(db)).id;
   });
   afterAll(() => harness.close());
   beforeEach(async () => {
@@ -47,7 +47,7 @@ describe('the reaper', () => {
 
   const pass = (input: Partial<Parameters<typeof reapMachines>[1]> = {}) =>
     reapMachines(parts, { confirmMs, stopsOrphans: true, signal: ending.signal, ...input });
-  /** As if what is known had been found so much earlier. */
+  /** Moves all findings into the past by this time. */
   const elapse = (ms = confirmMs) =>
     db.query(
       'system',
@@ -58,7 +58,7 @@ describe('the reaper', () => {
   const findings = () =>
     db.query<any>('system', 'SELECT kind, ref, reason, acted_at FROM machine_finding ORDER BY kind, ref');
   const agentOf = async (ref: string, status: AgentStatus = 'stopped', input: object = {}) => {
-    const organizationId = ours;
+    const organizationId = tenantId;
     const providerConfig = { instanceId: ref, region: 'here' };
     const { id } = await makeAgent(db, {
       organizationId,
@@ -73,8 +73,8 @@ describe('the reaper', () => {
     });
     return { id, organizationId };
   };
-  /** With the tag of the organization that the agents here are of. */
-  const tagged = (ref: string, input: object = {}) => cloud.add(ref, { organizationId: ours, ...input });
+  /** Adds a machine with the tag of the tests' organization. */
+  const tagged = (ref: string, input: object = {}) => cloud.add(ref, { organizationId: tenantId, ...input });
   const rowOf = async (id: string) => (await db.query<any>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0];
   const entriesOf = async (id: string) =>
     (
@@ -111,7 +111,7 @@ describe('the reaper', () => {
     expect(await rowOf(owned.id)).toMatchObject({ status: 'stopped' });
   });
 
-  it('stops one once, however many replicas pass at the same moment', async () => {
+  it('stops each orphan once, with concurrent passes of several replicas', async () => {
     for (let i = 0; i < 5; i += 1) tagged(`i-${i}`, { agentId: newId() });
     await agentOf('i-owned');
     tagged('i-owned');
@@ -123,7 +123,7 @@ describe('the reaper', () => {
     expect(cloud.stopped.sort()).toEqual(['i-0', 'i-1', 'i-2', 'i-3', 'i-4']);
   });
 
-  it('stops it again when somebody has started it again', async () => {
+  it('stops an orphan again that was started again', async () => {
     await agentOf('i-owned');
     const orphan = tagged('i-1', { agentId: newId() });
     await pass();
@@ -137,7 +137,7 @@ describe('the reaper', () => {
     expect(cloud.stopped).toEqual(['i-1', 'i-1']);
   });
 
-  it('tries again with the next pass when a stop failed, and says that it did', async () => {
+  it('tries a failed stop again in the next pass, and records the failure', async () => {
     const { id } = await agentOf('i-1', 'terminated');
     tagged('i-1', { agentId: id });
     await pass();
@@ -149,7 +149,7 @@ describe('the reaper', () => {
     expect(await entriesOf(id)).toContainEqual(expect.stringContaining('could not be stopped: Not now.'));
   });
 
-  it('only reports where it is told so', async () => {
+  it('only reports orphans if it is configured to', async () => {
     await agentOf('i-owned');
     tagged('i-1', { agentId: newId() });
     await pass({ stopsOrphans: false });
@@ -159,7 +159,7 @@ describe('the reaper', () => {
     expect(await findings()).toHaveLength(2);
   });
 
-  it('leaves a machine alone that has got an agent between two passes', async () => {
+  it('leaves a machine alone that got an agent between two passes', async () => {
     await agentOf('i-owned');
     tagged('i-owned');
     tagged('i-1', { agentId: newId() });
@@ -171,7 +171,7 @@ describe('the reaper', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('begins anew with a machine that was not there in between', async () => {
+  it('restarts the confirmation of a machine that was missing in between', async () => {
     await agentOf('i-owned');
     tagged('i-owned');
     const orphan = tagged('i-1', { agentId: newId() });
@@ -185,7 +185,7 @@ describe('the reaper', () => {
     expect(cloud.stopped).toEqual([]);
   });
 
-  it('concludes nothing from silence, and a provider that hangs holds up no end', async () => {
+  it('changes no finding if a provider does not answer, and ends at once on shutdown if it hangs', async () => {
     const { id } = await agentOf('i-1', 'offline');
     tagged('i-2', { agentId: newId() });
     await pass();
@@ -201,7 +201,7 @@ describe('the reaper', () => {
     expect(Date.now() - began).toBeLessThan(9000);
   });
 
-  it('terminates an agent whose machine has ended for good, after a second look, and enqueues the rest', async () => {
+  it('terminates an agent whose machine was terminated, after a second check, and enqueues the remaining work', async () => {
     const { id } = await agentOf('i-1');
     const bystander = await agentOf('i-2');
     tagged('i-1', { agentId: id, state: 'gone' });
@@ -223,7 +223,7 @@ describe('the reaper', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('takes an agent as offline whose machine its provider does not know, says so once, and takes it back', async () => {
+  it('moves an agent with an unknown machine to offline, records it once, and drops the finding when the machine is back', async () => {
     const { id } = await agentOf('i-1');
     await pass();
     await elapse();
@@ -237,7 +237,7 @@ describe('the reaper', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('judges no agent that speaks, or that somebody is at', async () => {
+  it('ignores agents that report or have an order in progress', async () => {
     const ids = await Promise.all([
       agentOf('i-1', 'online', { lastSeen: new Date() }),
       agentOf('i-2', 'starting'),
@@ -253,8 +253,8 @@ describe('the reaper', () => {
     expect(await findings()).toEqual([]);
   });
 
-  describe('at a place that strangers have machines at too', () => {
-    it('judges none that carries no mark of an organization of this service', async () => {
+  describe('at a shared place', () => {
+    it('ignores machines without the tag of an organization of this service', async () => {
       const { id } = await agentOf('i-1', 'terminated');
       const other = await makeOrganization(db);
       cloud.add('i-1', { agentId: id });
@@ -264,23 +264,23 @@ describe('the reaper', () => {
       await elapse();
       expect(await pass()).toMatchObject({ orphansFound: 0, orphansStopped: 0, failed: 0 });
       expect([cloud.stopped, await findings(), await entriesOf(id)]).toEqual([[], [], []]);
-      // Of another organization's machine the agent that it names learns nothing.
+      // Another organization's machine is not recorded on the timeline of the agent that its tag names.
       cloud.add('i-4', { agentId: id, organizationId: other.id });
       await pass();
       expect(await findings()).toMatchObject([{ ref: 'i-4', reason: 'no agent owns it' }]);
       expect(await entriesOf(id)).toEqual([]);
     });
 
-    it('takes another organization’s machine for none of an agent’s, whatever that names', async () => {
-      const mine = await agentOf('i-1', 'terminated');
-      const theirs = await agentOf('i-1', 'stopped', { organizationId: (await makeOrganization(db)).id });
-      tagged('i-1', { agentId: mine.id, state: 'gone' });
+    it('never matches an agent with another organization’s machine, even with the same name', async () => {
+      const ownAgent = await agentOf('i-1', 'terminated');
+      const otherAgent = await agentOf('i-1', 'stopped', { organizationId: (await makeOrganization(db)).id });
+      tagged('i-1', { agentId: ownAgent.id, state: 'gone' });
       cloud.refused.add('i-1');
       await pass();
       await elapse();
       await pass();
-      // Its state is the other one's alone; its own agent has ended, so that nobody keeps it from its end.
-      expect(await rowOf(theirs.id)).toMatchObject({ status: 'stopped', vmState: 'stopped' });
+      // The machine's state belongs to the other agent. Its own agent is terminated, so it is stopped.
+      expect(await rowOf(otherAgent.id)).toMatchObject({ status: 'stopped', vmState: 'stopped' });
       cloud.machines.get('i-1')!.state = 'running';
       await pass();
       await elapse();
@@ -288,7 +288,7 @@ describe('the reaper', () => {
       expect(cloud.stopped).toEqual(['i-1']);
     });
 
-    it('looks at all the others where some are not to be asked about', async () => {
+    it('checks the other machines if the provider refuses to describe some', async () => {
       const { id } = await agentOf('i-gone');
       for (const ref of ['i-1', 'i-2', 'i-3', 'i-4', 'i-5']) {
         await agentOf(ref);
@@ -299,14 +299,14 @@ describe('the reaper', () => {
     });
   });
 
-  it('asks once for all machines of a place', async () => {
+  it('lists all machines of a place in one request', async () => {
     for (let i = 0; i < 20; i += 1) tagged(`i-${i}`, { agentId: (await agentOf(`i-${i}`)).id });
     await pass();
     expect(cloud.lists).toBe(1);
     expect(await findings()).toEqual([]);
   });
 
-  it('counts what it finds for Prometheus', async () => {
+  it('counts findings in the Prometheus metrics', async () => {
     await agentOf('i-1', 'offline', {
       provider: 'docker',
       providerConfig: { container: 'x', host: 'tcp://10.0.0.1:1' },

@@ -3,8 +3,8 @@ import { type Clock, nilId, Round } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { ListedMachine, Machine, Machines } from '@muster/vm';
 import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
-import { settleGone } from './settle-gone';
-import { settleOrphan } from './settle-orphan';
+import { handleMissingMachine } from './handle-missing-machine';
+import { handleOrphan } from './handle-orphan';
 import { isMachineOf, type Place, type Survey, surveyPlace } from './survey-place';
 
 export interface ReaperParts {
@@ -36,14 +36,14 @@ interface Tally {
   round: Round;
 }
 
-/** So long after its last agent ended, a place is still looked at. */
+/** Time after the end of a place's last agent for which the place is still checked. */
 const rememberedFor = '30 days';
 const listable = ['local', 'http', 'ec2', 'docker'];
-const atOnce = 4;
+const concurrency = 4;
 
 /**
- * One pass over everything that providers have of ours. Any number of replicas may make one at the same time: they ask
- * outside of every transaction, and decide about each machine under its lock with the rows as they are then.
+ * Makes one pass over the machines at all providers. Any number of replicas may make a pass at the same time: they
+ * query the providers outside of every transaction, and decide about each machine under its lock with the current rows.
  */
 export async function reapMachines(
   parts: ReaperParts,
@@ -66,8 +66,8 @@ export async function reapMachines(
       await reapPlace(parts, place, limits, { counts, round });
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
-  // A place that nobody looks at any more, and an agent that ended otherwise.
+  await Promise.all(Array.from({ length: concurrency }, work));
+  // Removes findings of places that are no longer checked, and of agents that were terminated.
   await parts.database.query(
     'system',
     `DELETE FROM machine_finding f
@@ -102,7 +102,7 @@ async function findPlaces({ database, machines, keyRing, clock }: ReaperParts): 
     const place = add(row.provider, machine);
     if (row.status !== 'terminated') place?.living.push({ ...row, machine });
   }
-  // The deployment's own places are there without any agent.
+  // The deployment's own places are checked even without an agent.
   const home = { agentId: nilId, organizationId: nilId, providerRef: null, providerConfig: {}, sign: () => '' };
   for (const provider of ['local', 'docker']) add(provider, home);
   return [...places.values()];
@@ -124,7 +124,7 @@ async function reapPlace(
   try {
     survey = await surveyPlace(provider, place, { signal });
   } catch (error) {
-    // Nothing is concluded from silence.
+    // A place that does not answer changes no finding.
     counts.silentPlaces += 1;
     round.fail(`${place.provider} at ${place.name}`, error);
     return;
@@ -143,7 +143,7 @@ async function reapPlace(
   );
   for (const found of unowned ?? []) {
     await oneOf({ counts, round }, `${place.provider} machine ${found.ref}`, async () => {
-      const step = await settleOrphan(database, provider, { place, found }, { confirmMs, stops, signal });
+      const step = await handleOrphan(database, provider, { place, found }, { confirmMs, stops, signal });
       if (step === 'found') counts.orphansFound += 1;
       if (step === 'stopped') counts.orphansStopped += 1;
       if (step === 'failed') counts.failed += 1;
@@ -151,13 +151,13 @@ async function reapPlace(
   }
   for (const { agentId, listed } of survey.gone) {
     await oneOf({ counts, round }, `agent ${agentId}`, async () => {
-      const step = await settleGone(database, { place, agentId, listed }, confirmMs);
+      const step = await handleMissingMachine(database, { place, agentId, listed }, confirmMs);
       if (step === 'found') counts.goneFound += 1;
       if (step === 'terminated') counts.goneTerminated += 1;
       if (step === 'offline') counts.goneOffline += 1;
     });
   }
-  // What a pass no longer sees begins anew with the next time that it is seen.
+  // Deletes findings that this pass did not confirm. If one is found again, its confirmation time restarts.
   await database.query(
     'system',
     `DELETE FROM machine_finding
@@ -168,12 +168,12 @@ async function reapPlace(
   );
 }
 
-/** One bad row never stops the rest; it comes again. */
-async function oneOf({ counts, round }: Tally, what: string, work: () => Promise<void>): Promise<void> {
+/** Runs the work for one row. A failing row does not stop the others; the next pass tries it again. */
+async function oneOf({ counts, round }: Tally, subject: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
     counts.failed += 1;
-    round.fail(what, error);
+    round.fail(subject, error);
   }
 }

@@ -6,7 +6,7 @@ import { Machines } from '@muster/vm';
 import { type ReaperCounts, type ReaperParts, reapMachines } from './reap-machines';
 import { ReaperConfig } from './reaper.config';
 
-/** Machines without an agent and agents without a machine: looked for, counted, and ended. */
+/** Finds, counts and handles machines without an agent and agents without a machine. */
 @Injectable()
 export class Reaper {
   private readonly parts: ReaperParts;
@@ -44,11 +44,11 @@ export class Reaper {
     for (const kind of ['orphan', 'gone']) {
       this.metrics.machineFindings.set({ kind }, rows.find((row) => row.kind === kind)?.count ?? 0);
     }
-    // What is as it should be is no news.
+    // The number of checked places is not reported, so that a round without findings counts as quiet.
     return { ...counts, places: 0 };
   }
 
-  /** No provider holds up the end of the service. */
+  /** Aborts a running pass, so that a slow provider does not delay the shutdown. */
   end(): void {
     this.ending.abort();
   }

@@ -4,7 +4,7 @@ import { canWake } from '../lifecycle/agent-life';
 import type { MachineRow } from '../orders/machine-of';
 
 interface SurveyedAgent extends MachineRow {
-  /** The row as its provider takes it. */
+  /** The row as its provider expects it. */
   machine: Machine;
 }
 
@@ -12,13 +12,13 @@ interface SurveyedAgent extends MachineRow {
 export interface Place {
   provider: string;
   name: string;
-  /** One of them, or of those that were there lately, to ask with. */
+  /** One of the agents, or of those that were there until recently, whose credentials the queries use. */
   asking: Machine;
   living: SurveyedAgent[];
 }
 
 export interface Survey {
-  /** Null where the place does not tell. */
+  /** Null if the place has no list of its machines. */
   machines: ListedMachine[] | null;
   gone: { agentId: string; listed: boolean }[];
   there: string[];
@@ -30,14 +30,17 @@ export interface SurveyLimits {
 
 const listLimitMs = 30_000;
 const describeLimitMs = 10_000;
-const atOnce = 4;
+const concurrency = 4;
 const failuresUntilLeft = 3;
 
-/** What a place has, and which of its agents' machines it has not. Throws where it does not answer. */
+/**
+ * Lists the machines of a place and finds the agents whose machines it does not have. Throws if the place does not
+ * answer.
+ */
 export async function surveyPlace(provider: MachineProvider, place: Place, limits: SurveyLimits): Promise<Survey> {
   const machines = await unless(limits.signal, listLimitMs, provider.list!(place.asking));
   const survey: Survey = { machines, gone: [], there: [] };
-  // What makes a machine of a folder anew with each start misses none.
+  // A local machine is created again from its folder at each start, so it cannot be missing.
   if (place.provider === 'local') return survey;
   let failures = 0;
   const left = [...place.living];
@@ -48,11 +51,14 @@ export async function surveyPlace(provider: MachineProvider, place: Place, limit
       failures = failed ? failures + 1 : 0;
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: concurrency }, work));
   return survey;
 }
 
-/** Whether the listed machine is the one that the agent names; where there are strangers' too, only one of its own. */
+/**
+ * Whether the listed machine is the agent's machine. At a shared place it must also have the tag of the agent's
+ * organization.
+ */
 export function isMachineOf(
   { isShared }: MachineProvider,
   listed: ListedMachine,
@@ -63,7 +69,7 @@ export function isMachineOf(
   return listed.ref === ref || (listed.id?.startsWith(ref) ?? false);
 }
 
-/** False where the provider did not answer. */
+/** Returns false if the provider did not answer. */
 async function surveyAgent(
   provider: MachineProvider,
   agent: SurveyedAgent,
@@ -73,12 +79,12 @@ async function surveyAgent(
   const { agentId, status, machine } = agent;
   const listed = survey.machines?.find((each) => isMachineOf(provider, each, agent)) ?? null;
   let state = listed?.state ?? null;
-  // The machines of the others report, or somebody is at them.
+  // In any other status the machine reports or an order to it is in progress.
   if (!listed && canWake(status)) {
     try {
       ({ state } = await unless(signal, describeLimitMs, provider.describe(machine)));
     } catch (error) {
-      // That is an answer: nobody else's machine waits behind one that is not to be asked about.
+      // A permanent error is an answer too, so the other machines of the place are still checked.
       return error instanceof MachineError && error.permanent;
     }
   }
@@ -90,7 +96,7 @@ async function surveyAgent(
   return true;
 }
 
-/** The work's answer, unless it takes too long or the service ends. */
+/** Returns the work's result. Throws if it takes too long or the service is shutting down. */
 export function unless<T>(signal: AbortSignal, limitMs: number, work: Promise<T>): Promise<T> {
   const late = (ended: boolean): never => {
     throw new MachineError(

@@ -2,7 +2,7 @@ import type { RecordingQuery } from '@muster/contracts';
 import { type ArtifactEntity, type Database, hasPart, type RecordingEntity, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
-import { noSuchRecording } from './ask-recording';
+import { noSuchRecording } from './request-recording';
 
 export interface RecordingRow extends Pick<
   RecordingEntity,
@@ -32,7 +32,7 @@ const select = `
          e.storage_key AS events_key
   FROM recording r LEFT JOIN artifact f ON f.id = r.artifact_id LEFT JOIN artifact e ON e.id = r.events_artifact_id`;
 
-/** Newest first: ids are made in the order of time. */
+/** Lists recordings, newest first. Ids increase with time. */
 export async function listRecordings(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },

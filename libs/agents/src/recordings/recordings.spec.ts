@@ -5,10 +5,10 @@ import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster
 import { failOverdueCommands } from '../commands/fail-commands';
 import { issueCommand } from '../commands/issue-command';
 import { receiveResult } from '../commands/receive-result';
-import { takeHandshake } from '../reports/take-handshake';
-import { beginRecording, endRecording } from './ask-recording';
+import { applyHandshake } from '../reports/apply-handshake';
+import { beginRecording, endRecording } from './request-recording';
 
-interface Asked {
+interface RecordingRequest {
   recordingId: string;
   commandId: string;
 }
@@ -16,7 +16,7 @@ interface Asked {
 describe('a recording', () => {
   let harness: Harness;
   let db: Database;
-  let of: { organizationId: string; agentId: string };
+  let agentRef: { organizationId: string; agentId: string };
 
   beforeAll(async () => {
     harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
@@ -26,74 +26,75 @@ describe('a recording', () => {
   beforeEach(async () => {
     const { id: organizationId } = await makeOrganization(db);
     const { id: agentId } = await makeAgent(db, { organizationId, status: 'online', bootId: 'boot-1' });
-    of = { organizationId, agentId };
+    agentRef = { organizationId, agentId };
   });
 
   const ask = (kind: CommandKind, recordingId: string) =>
-    db.transaction({ organizationId: of.organizationId }, async (tx) => {
-      if (kind === 'stop_recording') await endRecording(tx, { ...of, recordingId });
+    db.transaction({ organizationId: agentRef.organizationId }, async (tx) => {
+      if (kind === 'stop_recording') await endRecording(tx, { ...agentRef, recordingId });
       const deadline = new Date(Date.now() + 60_000);
-      const commandId = await issueCommand(tx, { ...of, kind, payload: { recordingId }, deadline });
-      if (kind === 'start_recording') beginRecording(tx, { ...of, recordingId }, {});
+      const commandId = await issueCommand(tx, { ...agentRef, kind, payload: { recordingId }, deadline });
+      if (kind === 'start_recording') beginRecording(tx, { ...agentRef, recordingId }, {});
       return { recordingId, commandId };
     });
   const start = () => ask('start_recording', newId());
-  const stop = ({ recordingId }: Asked) => ask('stop_recording', recordingId);
-  const result = ({ commandId }: Asked, body: CommandResultBody) => receiveResult(db, { ...of, commandId }, body);
-  const succeeds = (asked: Asked, output: object = {}) => result(asked, { status: 'success', output });
-  const fails = (asked: Asked, error: string) => result(asked, { status: 'failed', error });
-  const take = ({ commandId }: Asked) =>
+  const stop = ({ recordingId }: RecordingRequest) => ask('stop_recording', recordingId);
+  const result = ({ commandId }: RecordingRequest, body: CommandResultBody) =>
+    receiveResult(db, { ...agentRef, commandId }, body);
+  const succeeds = (request: RecordingRequest, output: object = {}) => result(request, { status: 'success', output });
+  const fails = (request: RecordingRequest, error: string) => result(request, { status: 'failed', error });
+  const take = ({ commandId }: RecordingRequest) =>
     db.query('system', 'UPDATE agent_command SET taken_at = now() WHERE id = $1', [commandId]);
-  const timeOut = async ({ commandId }: Asked) => {
+  const timeOut = async ({ commandId }: RecordingRequest) => {
     await db.query('system', `UPDATE agent_command SET deadline = now() - interval '1 second' WHERE id = $1`, [
       commandId,
     ]);
     await failOverdueCommands(db);
   };
   const handshake = (bootId: string) =>
-    db.transaction({ organizationId: of.organizationId }, (tx) =>
-      takeHandshake(tx, of.organizationId, { agentId: of.agentId, bootId, workerVersion: '1.4.0' }),
+    db.transaction({ organizationId: agentRef.organizationId }, (tx) =>
+      applyHandshake(tx, agentRef.organizationId, { agentId: agentRef.agentId, bootId, workerVersion: '1.4.0' }),
     );
-  const sent = async (agentId = of.agentId) => {
+  const sent = async (agentId = agentRef.agentId) => {
     const [id, key] = [newId(), `artifacts/${newId()}`];
     await db.query(
       'system',
       `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
        VALUES ($1, $2, $3, 'video', 'film.mkv', 'video/x-matroska', 4, $4)`,
-      [id, of.organizationId, agentId, key],
+      [id, agentRef.organizationId, agentId, key],
     );
     return { id, key };
   };
-  const rowOf = async ({ recordingId }: Asked) =>
+  const rowOf = async ({ recordingId }: RecordingRequest) =>
     (await db.query<Record<string, any>>('system', 'SELECT * FROM recording WHERE id = $1', [recordingId]))[0]!;
-  const stateOf = async (asked: Asked) => {
-    const { status, error, startedAt, endedAt } = await rowOf(asked);
+  const stateOf = async (request: RecordingRequest) => {
+    const { status, error, startedAt, endedAt } = await rowOf(request);
     return { status, error, began: startedAt !== null, over: endedAt !== null };
   };
   const failed = (error: string, began = false) => ({ status: 'failed', error, began, over: true });
   const restarted = 'The worker was restarted while it recorded.';
 
-  it('is written down with its command, or not at all', async () => {
+  it('inserts a recording only together with its command', async () => {
     const recordingId = newId();
-    const broken = db.transaction({ organizationId: of.organizationId }, async (tx) => {
-      await issueCommand(tx, { ...of, kind: 'start_recording', payload: { recordingId }, deadline: new Date() });
-      beginRecording(tx, { ...of, recordingId }, { name: 'Monday' });
+    const broken = db.transaction({ organizationId: agentRef.organizationId }, async (tx) => {
+      await issueCommand(tx, { ...agentRef, kind: 'start_recording', payload: { recordingId }, deadline: new Date() });
+      beginRecording(tx, { ...agentRef, recordingId }, { name: 'Monday' });
       throw new Error('later');
     });
     await expect(broken).rejects.toThrow('later');
     expect(await db.query('system', 'SELECT FROM recording WHERE id = $1', [recordingId])).toEqual([]);
   });
 
-  it('moves with the results of its commands', async () => {
-    const begun = await start();
-    expect(await stateOf(begun)).toEqual({ status: 'starting', error: null, began: false, over: false });
-    await succeeds(begun);
-    expect(await stateOf(begun)).toEqual({ status: 'recording', error: null, began: true, over: false });
-    const ending = await stop(begun);
-    expect((await stateOf(begun)).status).toBe('stopping');
+  it('moves a recording with the results of its commands', async () => {
+    const recording = await start();
+    expect(await stateOf(recording)).toEqual({ status: 'starting', error: null, began: false, over: false });
+    await succeeds(recording);
+    expect(await stateOf(recording)).toEqual({ status: 'recording', error: null, began: true, over: false });
+    const ending = await stop(recording);
+    expect((await stateOf(recording)).status).toBe('stopping');
     const { id, key } = await sent();
     await succeeds(ending, { key });
-    expect(await rowOf(begun)).toMatchObject({
+    expect(await rowOf(recording)).toMatchObject({
       status: 'kept',
       error: null,
       artifactId: id,
@@ -101,9 +102,9 @@ describe('a recording', () => {
     });
   });
 
-  it('keeps what was done in a browser, with its film or without one, and what it is of', async () => {
+  it('stores the events of a browser recording, with or without a video, and its kind', async () => {
     const [filmed, unfilmed] = [await start(), await start()];
-    for (const begun of [filmed, unfilmed]) await succeeds(begun, { kind: 'browser' });
+    for (const recording of [filmed, unfilmed]) await succeeds(recording, { kind: 'browser' });
     const [video, events, others] = [await sent(), await sent(), await sent()];
     await succeeds(await stop(filmed), { key: video.key, video: video.key, events: events.key });
     await succeeds(await stop(unfilmed), { key: others.key, events: others.key });
@@ -121,7 +122,7 @@ describe('a recording', () => {
     });
   });
 
-  it('fails with the reason of the command that failed', async () => {
+  it('fails a recording with the error of its failed command', async () => {
     const [neverBegan, notSent] = [await start(), await start()];
     await fails(neverBegan, 'recording is not available on this machine');
     expect(await stateOf(neverBegan)).toEqual(failed('recording is not available on this machine'));
@@ -130,47 +131,47 @@ describe('a recording', () => {
     expect(await stateOf(notSent)).toEqual(failed('the recording could not be sent: answered 413', true));
   });
 
-  it('fails when its stop names no file of this agent', async () => {
-    const { id: otherId } = await makeAgent(db, { organizationId: of.organizationId, name: newId() });
+  it('fails a recording if its stop names no file of this agent', async () => {
+    const { id: otherId } = await makeAgent(db, { organizationId: agentRef.organizationId, name: newId() });
     for (const output of [{}, { key: 'no such' }, { key: (await sent(otherId)).key }]) {
-      const begun = await start();
-      await succeeds(begun);
-      await succeeds(await stop(begun), output);
-      expect(await stateOf(begun)).toEqual(failed('The worker named no file that it had sent.', true));
+      const recording = await start();
+      await succeeds(recording);
+      await succeeds(await stop(recording), output);
+      expect(await stateOf(recording)).toEqual(failed('The worker named no file that it had sent.', true));
     }
   });
 
-  it('is kept whatever the order of its results, and only once', async () => {
-    const begun = await start();
-    const ending = await stop(begun);
+  it('stores a recording once, with its results in any order', async () => {
+    const recording = await start();
+    const ending = await stop(recording);
     const { key } = await sent();
     await succeeds(ending, { key });
-    const kept = await rowOf(begun);
+    const stored = await rowOf(recording);
     expect((await succeeds(ending, { key: (await sent()).key })).accepted).toBe(false);
-    expect((await fails(begun, 'too late')).accepted).toBe(true);
-    await succeeds(begun);
-    expect(await rowOf(begun)).toEqual(kept);
-    expect(kept['status']).toBe('kept');
+    expect((await fails(recording, 'too late')).accepted).toBe(true);
+    await succeeds(recording);
+    expect(await rowOf(recording)).toEqual(stored);
+    expect(stored['status']).toBe('kept');
   });
 
-  it('is not taken back to recording by the result of its start', async () => {
-    const begun = await start();
-    const ending = await stop(begun);
-    await succeeds(begun);
-    expect(await stateOf(begun)).toEqual({ status: 'stopping', error: null, began: true, over: false });
+  it('does not move a stopping recording back with the result of its start', async () => {
+    const recording = await start();
+    const ending = await stop(recording);
+    await succeeds(recording);
+    expect(await stateOf(recording)).toEqual({ status: 'stopping', error: null, began: true, over: false });
     await fails(ending, 'gone');
-    expect(await stateOf(begun)).toEqual(failed('gone', true));
+    expect(await stateOf(recording)).toEqual(failed('gone', true));
   });
 
-  it('that never began has failed, although its stop is on its way', async () => {
-    const begun = await start();
-    const ending = await stop(begun);
-    await fails(begun, 'no screen');
+  it('fails a recording that never started, even if its stop is pending', async () => {
+    const recording = await start();
+    const ending = await stop(recording);
+    await fails(recording, 'no screen');
     await fails(ending, 'there is no such recording here');
-    expect(await stateOf(begun)).toEqual(failed('no screen'));
+    expect(await stateOf(recording)).toEqual(failed('no screen'));
   });
 
-  it('fails when its command was not done in time, and stays so', async () => {
+  it('fails a recording whose command timed out, permanently', async () => {
     const [untaken, taken, unstopped] = [await start(), await start(), await start()];
     await take(taken);
     await timeOut(untaken);
@@ -188,63 +189,67 @@ describe('a recording', () => {
     expect((await stateOf(taken)).status).toBe('failed');
   });
 
-  it('that is stopping waits for its stop, not for a start that was out of time', async () => {
-    const begun = await start();
-    const ending = await stop(begun);
-    await timeOut(begun);
-    expect((await stateOf(begun)).status).toBe('stopping');
+  it('leaves a stopping recording to its stop if its start timed out', async () => {
+    const recording = await start();
+    const ending = await stop(recording);
+    await timeOut(recording);
+    expect((await stateOf(recording)).status).toBe('stopping');
     await succeeds(ending, { key: (await sent()).key });
-    expect((await stateOf(begun)).status).toBe('kept');
+    expect((await stateOf(recording)).status).toBe('kept');
   });
 
-  it('ends with the worker that made it', async () => {
-    const [running, taken, waiting, stopping, kept] = [
+  it('ends a recording with the boot of its worker', async () => {
+    const [running, taken, waiting, stopping, saved] = [
       await start(),
       await start(),
       await start(),
       await start(),
       await start(),
     ];
-    for (const begun of [running, stopping, kept]) await succeeds(begun);
+    for (const recording of [running, stopping, saved]) await succeeds(recording);
     await take(taken);
     const ending = await stop(stopping);
-    await succeeds(await stop(kept), { key: (await sent()).key });
+    await succeeds(await stop(saved), { key: (await sent()).key });
     await handshake('boot-1');
     expect((await stateOf(running)).status).toBe('recording');
     await handshake('boot-2');
     expect(await stateOf(running)).toEqual(failed(restarted, true));
     expect(await stateOf(taken)).toEqual(failed(restarted));
-    expect((await stateOf(kept)).status).toBe('kept');
-    // The next worker begins this one.
+    expect((await stateOf(saved)).status).toBe('kept');
+    // The next boot starts this one.
     expect((await stateOf(waiting)).status).toBe('starting');
     await succeeds(waiting);
     expect((await stateOf(waiting)).status).toBe('recording');
-    // The last one's word that it began comes too late.
+    // The late result of the previous boot's start changes nothing.
     await succeeds(taken);
     expect((await stateOf(taken)).status).toBe('failed');
-    // Its file was sent before the worker ended; the result comes with the next one.
+    // The file was uploaded before the worker ended; the next boot sends the result.
     expect((await stateOf(stopping)).status).toBe('stopping');
     await succeeds(ending, { key: (await sent()).key });
     expect((await stateOf(stopping)).status).toBe('kept');
   });
 
-  it('of another agent is untouched by a handshake and by results', async () => {
+  it('ignores handshakes and results of another agent', async () => {
     const running = await start();
     await succeeds(running);
-    const { id: otherId } = await makeAgent(db, { organizationId: of.organizationId, name: newId(), status: 'online' });
-    const mine = of;
-    of = { ...of, agentId: otherId };
+    const { id: otherId } = await makeAgent(db, {
+      organizationId: agentRef.organizationId,
+      name: newId(),
+      status: 'online',
+    });
+    const mine = agentRef;
+    agentRef = { ...agentRef, agentId: otherId };
     await handshake('boot-2');
     const posing = await db.transaction('system', (tx) =>
       issueCommand(tx, {
-        ...of,
+        ...agentRef,
         kind: 'start_recording',
         payload: { recordingId: running.recordingId },
         deadline: new Date(),
       }),
     );
     await fails({ ...running, commandId: posing }, 'not ours');
-    of = mine;
+    agentRef = mine;
     expect((await stateOf(running)).status).toBe('recording');
   });
 });

@@ -7,9 +7,9 @@ import { startCommand } from '../commands/start-command';
 interface FramesRequest {
   organizationId: string;
   agentId: string;
-  /** Python that takes the frames, and finds the secrets among its inputs. */
+  /** Python code that extracts the frames and reads the secrets from its inputs. */
   code: string;
-  /** Addresses that are keys to what they lead to: kept sealed until they are delivered. */
+  /** Presigned URLs, which are secret: stored encrypted until delivery. */
   secrets: Record<string, string>;
   keyRing: KeyRing;
   timeoutMs: number;
@@ -17,15 +17,15 @@ interface FramesRequest {
   now: Date;
 }
 
-/** Has an agent take frames of a film. */
+/** Has an agent extract frames of a video. */
 export function startFramesCommand(
   tx: Transaction,
   { organizationId, agentId, code, secrets, keyRing, timeoutMs, wakeTimeoutMs, now }: FramesRequest,
 ): Promise<string> {
   const payload = { code, timeoutMs, ...sealPayload(keyRing, agentId, secrets) };
-  const asked = { source: 'api' as const, by: 'the assistant', reason: 'the frames of a recording' };
+  const requestedBy = { source: 'api' as const, by: 'the assistant', reason: 'the frames of a recording' };
   return startCommand(tx, {
-    ...{ organizationId, agentId, kind: 'snippet', payload, asked, timeoutMs, wakeTimeoutMs, now },
+    ...{ organizationId, agentId, kind: 'snippet', payload, requestedBy, timeoutMs, wakeTimeoutMs, now },
     needs: [...needsOf('snippet'), 'ffmpeg'],
   });
 }

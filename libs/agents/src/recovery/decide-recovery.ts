@@ -2,18 +2,18 @@ import type { AgentStatus } from '@muster/contracts';
 import type { AgentEntity } from '@muster/database';
 import { agentMoves } from '../lifecycle/agent-life';
 
-/** In this order. */
+/** The steps, in the order in which they are tried. */
 const recoverySteps = ['resync', 'repair', 'restart', 'reboot'] as const;
 export type RecoveryStep = (typeof recoverySteps)[number];
 
 export interface RecoveryFacts extends Pick<AgentEntity, 'status' | 'provider'> {
-  /** In a row, since the last attempt or the last healthy heartbeat. */
+  /** Consecutive unhealthy heartbeats since the last attempt or the last healthy heartbeat. */
   unhealthyChecks: AgentEntity['recoveryChecks'];
-  /** A run of it spoke lately: then the worker does its work, whatever it says of itself. */
+  /** A run on the agent reported recently: the worker works, even if it reports that it is unhealthy. */
   runReports: boolean;
-  /** What was tried last since it was healthy. */
+  /** The last step since the agent was healthy. */
   last: RecoveryStep | null;
-  /** When each was tried last at all. */
+  /** The time of each step's last attempt. */
   triedAt: Partial<Record<RecoveryStep, Date>>;
 }
 
@@ -21,9 +21,9 @@ export type RecoveryDecision = { step: RecoveryStep; reason: string } | { step: 
 
 export const checksUntilAttempt = 3;
 const restMs = 10 * 60_000;
-const reportsAtAll: readonly AgentStatus[] = agentMoves.mend.from;
+const reportsAtAll: readonly AgentStatus[] = agentMoves.recovery_reboot.from;
 
-/** What is tried now to make an unhealthy worker well again, and why that, or why nothing. */
+/** Decides which step is tried now to make an unhealthy worker healthy, and why, or why no step is tried. */
 export function decideRecovery(facts: RecoveryFacts, now: Date): RecoveryDecision {
   const { status, provider, unhealthyChecks, runReports, last, triedAt } = facts;
   if (unhealthyChecks < checksUntilAttempt) return { step: null, reason: `unhealthy ${unhealthyChecks} times` };
@@ -34,12 +34,12 @@ export function decideRecovery(facts: RecoveryFacts, now: Date): RecoveryDecisio
   const rested = (step: RecoveryStep) => !triedAt[step] || now.getTime() - triedAt[step].getTime() >= restMs;
   const step = inTurn.find((each) => rested(each) && !(each === 'reboot' && provider === 'external'));
   if (!step) return { step: null, reason: 'everything was tried within the last 10 minutes' };
-  const since = last ? ` after ${words[last]}, which did not help` : '';
+  const since = last ? ` after ${stepLabels[last]}, which did not help` : '';
   return { step, reason: `unhealthy ${unhealthyChecks} times in a row${since}` };
 }
 
-/** Each as people read it. */
-export const words: Record<RecoveryStep, string> = {
+/** The steps as shown on the timeline. */
+export const stepLabels: Record<RecoveryStep, string> = {
   resync: 're-sync of tunnel and commands',
   repair: 'repair of its credentials',
   restart: 'restart of the worker',

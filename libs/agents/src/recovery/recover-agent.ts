@@ -9,7 +9,13 @@ import { sealPayload } from '../commands/sealed-payload';
 import { moveAgent } from '../lifecycle/move-agent';
 import { resumeWork } from '../commands/resume-work';
 import { appendTimeline } from '@muster/timeline';
-import { decideRecovery, type RecoveryDecision, type RecoveryFacts, type RecoveryStep, words } from './decide-recovery';
+import {
+  decideRecovery,
+  type RecoveryDecision,
+  type RecoveryFacts,
+  type RecoveryStep,
+  stepLabels,
+} from './decide-recovery';
 
 export interface RecoveryParts {
   database: Database;
@@ -20,16 +26,19 @@ interface Locked extends Omit<RecoveryFacts, 'triedAt'>, Pick<AgentEntity, 'orga
   now: Date;
 }
 
-interface AgentOf {
+interface AgentRef {
   organizationId: string;
   agentId: string;
 }
 
 const commandTimeoutMs = 10 * 60_000;
-/** A run whose last word is older does not count as one that reports. */
+/** A run that reported earlier than this does not count as a run that reports. */
 const runSilentAfter = '2 minutes';
 
-/** One attempt, if it is time for one: decided under the agent's lock, whoever enqueues it and however often. */
+/**
+ * Makes one recovery attempt if one is due. The decision is made under the agent's lock, so it is safe to enqueue it
+ * more than once.
+ */
 export async function recoverAgent(
   { database, keyRing }: RecoveryParts,
   agentId: string,
@@ -40,15 +49,15 @@ export async function recoverAgent(
     [agentId],
   );
   if (!found) return null;
-  const of = { organizationId: found.organizationId, agentId };
-  const key = await agentKeyOf(database, keyRing, of);
+  const agentRef = { organizationId: found.organizationId, agentId };
+  const key = await agentKeyOf(database, keyRing, agentRef);
   return database.transaction('system', async (tx) => {
     const facts = await lockFacts(tx, agentId);
     const decision = decideRecovery(facts, facts.now);
     const { step, reason } = decision;
     if (!step) return decision;
-    await recordAttempt(tx, of, { step, reason, status: facts.status });
-    await attempt(tx, of, { step, reason, facts, keyRing, key });
+    await recordAttempt(tx, agentRef, { step, reason, status: facts.status });
+    await attempt(tx, agentRef, { step, reason, facts, keyRing, key });
     return decision;
   });
 }
@@ -76,10 +85,10 @@ async function lockFacts(tx: Transaction, agentId: string): Promise<RecoveryFact
 
 async function recordAttempt(
   tx: Transaction,
-  of: AgentOf,
+  agentRef: AgentRef,
   { step, reason, status }: { step: RecoveryStep; reason: string; status: AgentStatus },
 ): Promise<void> {
-  const { organizationId, agentId } = of;
+  const { organizationId, agentId } = agentRef;
   await tx.execute(
     `UPDATE agent_recovery SET outcome = 'failed', finished_at = muster_now() WHERE agent_id = $1 AND outcome = 'tried'`,
     [agentId],
@@ -89,16 +98,16 @@ async function recordAttempt(
     [newId(), organizationId, agentId, step, reason],
   );
   await tx.execute('UPDATE agent SET recovery_step = $2, recovery_checks = 0 WHERE id = $1', [agentId, step]);
-  appendTimeline(tx, of, [
+  appendTimeline(tx, agentRef, [
     {
       kind: 'provisioning',
       level: 'warn',
       source: 'watchdog',
-      message: `Auto-recovery: ${words[step]}: ${reason}`,
+      message: `Auto-recovery: ${stepLabels[step]}: ${reason}`,
       data: { autoRecovery: true, step, reason },
     },
   ]);
-  audit(tx, actorOf(of), {
+  audit(tx, actorOf(agentRef), {
     action: 'agent.recover',
     target: { type: 'agent', id: agentId },
     changes: { step, reason, agentStatus: status },
@@ -107,7 +116,7 @@ async function recordAttempt(
 
 async function attempt(
   tx: Transaction,
-  of: AgentOf,
+  agentRef: AgentRef,
   {
     step,
     reason,
@@ -122,53 +131,65 @@ async function attempt(
     key: string | null;
   },
 ): Promise<void> {
-  const { agentId } = of;
+  const { agentId } = agentRef;
   const deadline = new Date(facts.now.getTime() + commandTimeoutMs);
   switch (step) {
     case 'resync':
-      // A tunnel that was given up is tried again, and a poll that waits is answered.
+      // The tunnel is tried again, and a waiting poll is answered.
       await tx.execute(
         `UPDATE agent SET public_tunnel_url = COALESCE(public_tunnel_url, tunnel_url), unreachable_tunnel = NULL
          WHERE id = $1`,
         [agentId],
       );
-      return resumeWork(tx, of);
+      return resumeWork(tx, agentRef);
     case 'repair': {
-      const apiKey = key ?? (await issueAgentKey(tx, keyRing, actorOf(of), { ...of, name: facts.name }));
-      await issueCommand(tx, { ...of, kind: 'repair', payload: sealPayload(keyRing, agentId, { apiKey }), deadline });
+      const apiKey = key ?? (await issueAgentKey(tx, keyRing, actorOf(agentRef), { ...agentRef, name: facts.name }));
+      await issueCommand(tx, {
+        ...agentRef,
+        kind: 'repair',
+        payload: sealPayload(keyRing, agentId, { apiKey }),
+        deadline,
+      });
       return;
     }
     case 'restart':
-      await issueCommand(tx, { ...of, kind: 'restart', payload: {}, deadline });
+      await issueCommand(tx, { ...agentRef, kind: 'restart', payload: {}, deadline });
       return;
     case 'reboot': {
-      await moveAgent(tx, { ...of, move: 'mend', to: 'rebooting', source: 'watchdog', by: 'auto_recovery', reason });
+      await moveAgent(tx, {
+        ...agentRef,
+        move: 'recovery_reboot',
+        to: 'rebooting',
+        source: 'watchdog',
+        by: 'auto_recovery',
+        reason,
+      });
       await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
     }
   }
 }
 
-/** A healthy heartbeat ends what was tried: the last attempt has helped. */
-export async function settleRecovery(tx: Transaction, of: AgentOf): Promise<void> {
+/** Ends the recovery after a healthy heartbeat: the last attempt helped. */
+export async function endRecovery(tx: Transaction, agentRef: AgentRef): Promise<void> {
   const [helped] = await tx.query<Pick<AgentRecoveryEntity, 'step'>>(
     `UPDATE agent_recovery SET outcome = 'helped', finished_at = muster_now() WHERE agent_id = $1 AND outcome = 'tried'
      RETURNING step`,
-    [of.agentId],
+    [agentRef.agentId],
     'recovery_helped',
   );
-  await tx.execute('UPDATE agent SET recovery_step = NULL WHERE id = $1', [of.agentId]);
+  await tx.execute('UPDATE agent SET recovery_step = NULL WHERE id = $1', [agentRef.agentId]);
   if (!helped) return;
   const { step } = helped;
-  appendTimeline(tx, of, [
+  appendTimeline(tx, agentRef, [
     {
       kind: 'provisioning',
       source: 'watchdog',
-      message: `Auto-recovery: healthy again after ${words[step]}`,
+      message: `Auto-recovery: healthy again after ${stepLabels[step]}`,
       data: { autoRecovery: true, step, helped: true },
     },
   ]);
 }
 
-function actorOf({ organizationId }: AgentOf): Actor {
+function actorOf({ organizationId }: AgentRef): Actor {
   return { kind: 'system', id: 'auto_recovery', organizationId };
 }

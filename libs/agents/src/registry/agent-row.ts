@@ -41,11 +41,11 @@ export interface AgentRow
   queued: boolean;
   commands: boolean;
   waking: boolean;
-  /** What its machine costs: as its configuration says, else as the organization's settings do. */
+  /** The machine's price: from the agent's configuration, otherwise from the organization's settings. */
   computeMicrosPerHour: MicroUsd;
 }
 
-/** Rows of this shape, whatever follows: a WHERE over `a`, an order, a limit. */
+/** Selects `AgentRow`s; a WHERE over `a`, an order and a limit may follow. */
 export const selectAgents = `
   SELECT a.id, a.organization_id, a.name, a.status, a.status_since, a.status_source, a.status_reason, a.provider,
          a.provider_ref, a.labels, a.last_seen, a.last_activity_at, a.public_tunnel_url, a.tunnel_url, a.vm_state,
@@ -65,8 +65,9 @@ export async function findAgent(database: Database, organizationId: string, id: 
 
 /**
  * Reads the agent in the transaction. With `lock`, no other transaction changes the row until this one ends.
- * `lock_beside_launches` does the same and lets others insert jobs of the agent: a launch holds its organization's launch
- * lock while its insert checks the agent's key, so whoever takes that lock after the agent must not block the insert.
+ * `lock_beside_launches` does the same but lets others insert jobs of the agent: a launch holds its organization's
+ * launch lock while its insert checks the agent's key, so a transaction that takes that lock after the agent must not
+ * block the insert.
  */
 export async function loadAgent(
   tx: Transaction,
@@ -74,7 +75,8 @@ export async function loadAgent(
   id: string,
   lock?: 'lock' | 'lock_beside_launches',
 ): Promise<AgentRow> {
-  // A statement of its own: one that waited for the lock would read the agent's work as it was before the wait.
+  // A separate statement: after waiting for the lock, a locking SELECT would return the agent's work from before the
+  // wait.
   const strength = lock === 'lock' ? 'UPDATE' : 'NO KEY UPDATE';
   if (lock) tx.defer(`SELECT FROM agent WHERE id = $1 AND organization_id = $2 FOR ${strength}`, [id, organizationId]);
   const [agent] = await tx.query<AgentRow>(one, [id, organizationId], 'find_agent');

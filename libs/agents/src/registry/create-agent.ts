@@ -10,7 +10,9 @@ import { appendTimeline } from '@muster/timeline';
 import { type AgentRow, loadAgent } from './agent-row';
 import { readProviderConfig } from './provider-config';
 
-/** Its key is known now and never again. A local machine starts at once; the others are as they are. */
+/**
+ * Creates an agent. Its key is returned only here. A local machine starts at once; the other machines keep their state.
+ */
 export async function createAgent(
   tx: Transaction,
   keyRing: KeyRing,
@@ -22,7 +24,8 @@ export async function createAgent(
   if (provider === 'local' && !localAgents) refuseLocal();
   const { config, ref, computeMicrosPerHour } = readProviderConfig(provider, providerConfig);
   const id = newId();
-  // Their control plane knows better, and says so when it is asked; nobody speaks for an external one until it does.
+  // The control plane of the other providers reports the actual status when it is asked; an external machine is offline
+  // until it reports.
   const status = provider === 'external' ? 'offline' : 'stopped';
   await refuseTakenName(() =>
     tx.execute(
@@ -43,12 +46,12 @@ export async function createAgent(
     ),
   );
   const workerKey = await issueAgentKey(tx, keyRing, caller, { organizationId, agentId: id, name });
-  const of = { organizationId, agentId: id };
-  appendTimeline(tx, of, [
-    { kind: 'provisioning', source: 'api', message: `${inSentence(name)} was made (${provider})` },
+  const agentRef = { organizationId, agentId: id };
+  appendTimeline(tx, agentRef, [
+    { kind: 'provisioning', source: 'api', message: `${inSentence(name)} was created (${provider})` },
   ]);
   if (provider === 'local') {
-    await requestWake(tx, { ...of, source: 'api', reason: 'created', timeoutMs: wakeTimeoutMs });
+    await requestWake(tx, { ...agentRef, source: 'api', reason: 'created', timeoutMs: wakeTimeoutMs });
   } else if (provider !== 'external') {
     await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }
@@ -65,7 +68,10 @@ function refuseLocal(): never {
   throw invalidField('provider', message);
 }
 
-/** A name is one living agent's. */
+/**
+ * Converts a violation of the unique name into a conflict error. A name is unique among the agents that are not
+ * terminated.
+ */
 export async function refuseTakenName<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();

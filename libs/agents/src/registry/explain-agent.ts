@@ -8,7 +8,10 @@ import type { AgentRow } from './agent-row';
 
 type Explained = Omit<IdleFacts, 'expected'> & Pick<AgentRow, 'statusReason' | 'onSince' | 'lastActivity' | 'lastSeen'>;
 
-/** Why the machine is on or off and since when, in a sentence and in a few words; what keeps it on, when idle stop will end it, and what it costs. */
+/**
+ * Explains why the machine is on or off and since when, in a sentence and in a few words: what keeps it on, when idle
+ * stop will stop it, and what it costs.
+ */
 export function explainAgent(
   agent: Explained & Pick<AgentRow, 'computeMicrosPerHour'>,
   expected: Omit<ExpectedRun, 'agentId'> | null,
@@ -18,8 +21,8 @@ export function explainAgent(
   const decision = decideIdleStop({ ...agent, expected }, now);
   const { stopAt, reason } = decision;
   const expects = decision.action === 'wait' ? decision.expects : undefined;
-  const since = `${words[status]} since ${statusSince.toISOString()}`;
-  // Some reasons are sentences, with their full stop.
+  const since = `${statusLabels[status]} since ${statusSince.toISOString()}`;
+  // Some reasons are sentences that end with a full stop.
   const because = statusReason ? `: ${statusReason.replace(/\.$/, '')}` : '';
   const mayBeOn = isOn(status) || (status === 'offline' && stopAt !== null);
   const next = !mayBeOn ? '' : stopAt ? stopSentence(stopAt, { now, expects }) : ` It stays on: ${reason}.`;
@@ -30,10 +33,10 @@ export function explainAgent(
   };
 }
 
-/** The same in a few words without a time, for a list. */
+/** The same in a few words without times, for a list. */
 function briefly({ status, lastSeen, statusReason, provider, running }: Explained, decision: IdleDecision): string {
   if (lastSeen === null && status === 'offline') return 'never connected';
-  // What comes after the first comma or colon is the detail of it.
+  // The part after the first comma or colon is the detail.
   if (!isOn(status)) return (statusReason ?? '').split(/[,:;]|\. /, 1)[0]!.replace(/\.$/, '');
   if (running) return 'running a job';
   if (decision.action !== 'stay') return 'idle';
@@ -48,10 +51,10 @@ function stopSentence(stopAt: Date, { now, expects }: { now: Date; expects?: str
 
 function extendedBy({ lastActivity, lastActivityAt }: Explained): string {
   if (!lastActivityAt) return '';
-  return ` Last activity: ${lastActivity ?? 'something'} at ${lastActivityAt.toISOString()}.`;
+  return ` Last activity: ${lastActivity ?? 'unknown'} at ${lastActivityAt.toISOString()}.`;
 }
 
-/** What comes next, and from when its machine is woken for that. */
+/** Describes the next scheduled run and when the machine is woken for it. */
 function expectedSentence(
   { status, prewake, bootMs }: Pick<Explained, 'status' | 'prewake' | 'bootMs'>,
   expected: Omit<ExpectedRun, 'agentId'> | null,
@@ -61,12 +64,12 @@ function expectedSentence(
   const run = ` Next it expects the run of ${inSentence(expected.name)} at ${expected.at.toISOString()}`;
   if (!prewake || status !== 'stopped') return `${run}.`;
   const wakeAt = new Date(expected.at.getTime() - prewakeLeadMs(bootMs));
-  // Once that is over it was woken for this time, or rests after wakes in vain.
+  // If the wake time has passed, the machine was already woken, or failed wakes delay the next one.
   if (wakeAt < now) return `${run}.`;
   return `${run}, and is woken for it at ${wakeAt.toISOString()}.`;
 }
 
-/** Estimated by the hour, as the organization says; a machine that is off costs nothing that we know of. */
+/** Estimates the cost by the hourly price. A machine that is off has no known cost. */
 function costSentence(
   { status, onSince, computeMicrosPerHour }: Pick<AgentRow, 'status' | 'onSince' | 'computeMicrosPerHour'>,
   now: Date,
@@ -77,7 +80,7 @@ function costSentence(
   return ` On since ${onSince.toISOString()}, about $${(Number(cents) / 100).toFixed(2)} so far.`;
 }
 
-const words: Record<AgentStatus, string> = {
+const statusLabels: Record<AgentStatus, string> = {
   online: 'Online',
   offline: 'Offline',
   stopped: 'Stopped',

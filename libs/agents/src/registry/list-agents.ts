@@ -10,7 +10,7 @@ export interface AgentFilter {
   sort?: AgentSort;
 }
 
-/** What they can be sorted by; a machine is heard so often that no index is kept of it. */
+/** The sortable fields. There is no index on last_seen because heartbeats update it too often. */
 const values = {
   name: { value: inAnyCase('name'), type: 'text' },
   status: { value: 'status', type: 'text' },
@@ -19,7 +19,7 @@ const values = {
 
 export const agentOrderOf = (sort?: AgentSort) => orderOf(sort, values);
 
-/** In the order in which they were made unless asked otherwise. Terminated ones only when asked for. */
+/** Lists agents, by default in order of creation. Terminated agents are listed only if the filter asks for them. */
 export function listAgents(
   database: Database,
   organizationId: string,
@@ -31,8 +31,8 @@ export function listAgents(
   const looked = [status ? `status = ${placed(status)}` : `status <> 'terminated'`];
   if (label) looked.push(`${placed(label)} = ANY(labels)`);
   if (q) looked.push(hasPart('name', placed(q)));
-  const of = { from: 'agent', within: ['organization_id = $1'], looked, page, placed };
-  const { listed, order, sortValue } = orderedList(agentOrderOf(sort), of);
+  const listing = { from: 'agent', within: ['organization_id = $1'], looked, page, placed };
+  const { listed, order, sortValue } = orderedList(agentOrderOf(sort), listing);
   return database.query<AgentRow & { sortValue: string | null }>(
     { organizationId },
     `SELECT agent.*, p.matches, p.scan_end, ${sortValue} AS sort_value FROM (${listed}) p

@@ -1,13 +1,16 @@
 import type { Principal } from '@muster/access';
 import { type AgentStatus, AppError, type BootEnd, type MachineRefusal } from '@muster/contracts';
 
-/** A key that is bound to an agent speaks for it alone; an unbound worker key for every agent of its organization. */
+/**
+ * Throws if the caller's key is bound to another agent. An unbound worker key may act for every agent of its
+ * organization.
+ */
 export function requireOwnAgent(caller: Principal, agentId: string): void {
   if (caller.kind !== 'api_key' || caller.agentId === null || caller.agentId === agentId) return;
   throw new AppError('permission_denied', { detail: 'This key belongs to another agent.' });
 }
 
-/** What a machine wants, and its agent's state does not allow. */
+/** The error for a machine's request that the agent's status does not allow. */
 export function refusedMachine(detail: string, agentStatus: AgentStatus, boot?: BootEnd): AppError {
   const extra: MachineRefusal = { agentStatus, ...(boot ? { boot } : {}) };
   return new AppError('conflict', { detail, extra: { ...extra } });

@@ -4,11 +4,11 @@ import { inSql, onStatuses } from '../lifecycle/agent-life';
 
 export interface MeasuredMachines {
   byStatus: Record<AgentStatus, number>;
-  /** On, with nothing to do, and past twice their idle limit. */
+  /** Machines that are on without work for more than twice their idle limit. */
   withoutWork: Record<'overdue' | 'pinned' | 'idle_stop_off', number>;
 }
 
-/** How many machines are what, and which of them are on for nothing, over all organizations. */
+/** Counts the machines of all organizations by status, and those that are on without work. */
 export async function measureMachines(database: Database): Promise<MeasuredMachines> {
   const [statuses, idle] = await Promise.all([
     database.query<Pick<AgentEntity, 'status'> & { count: number }>(
@@ -28,7 +28,7 @@ export async function measureMachines(database: Database): Promise<MeasuredMachi
   };
 }
 
-/** An external one has its switch elsewhere, and is nobody's to stop here. */
+/** External machines are left out because the service cannot stop them. */
 const withoutWork = `
   SELECT count(*) FILTER (WHERE NOT pinned AND auto_stop_enabled)::int AS overdue,
          count(*) FILTER (WHERE pinned)::int AS pinned,

@@ -1,6 +1,6 @@
 import { type AgentProvider, AppError, type FieldError, microsOf, usdOf } from '@muster/contracts';
 
-/** What a provider has to know of a machine: which fields, which of them is the machine's name there. */
+/** The configuration fields of each provider, and which of them is the machine's name at the provider. */
 const shapes: Record<AgentProvider, { fields: Record<string, Check>; ref?: string }> = {
   local: { fields: {} },
   external: { fields: {} },
@@ -17,23 +17,23 @@ const shapes: Record<AgentProvider, { fields: Record<string, Check>; ref?: strin
 
 type Check = (value: unknown) => string | null;
 
-/** The configuration and the machine's name at its provider; throws with every fault at once. */
+/** Returns the configuration and the machine's name at its provider. Throws with all errors at once. */
 export function readProviderConfig(
   provider: AgentProvider,
-  given: Record<string, unknown> = {},
+  input: Record<string, unknown> = {},
 ): { config: Record<string, unknown>; ref: string | null; computeMicrosPerHour: bigint | null } {
   const { fields: own, ref } = shapes[provider];
   const fields = { ...own, hourlyUsd: hourlyPrice };
-  const names = new Set([...Object.keys(fields), ...Object.keys(given)]);
+  const names = new Set([...Object.keys(fields), ...Object.keys(input)]);
   const errors = [...names].flatMap((name): FieldError[] => {
     const check = (fields as Record<string, Check | undefined>)[name];
-    const fault = check ? check(given[name]) : `is not a field of the provider ${provider}`;
+    const fault = check ? check(input[name]) : `is not a field of the provider ${provider}`;
     return fault ? [{ field: `providerConfig.${name}`, message: `providerConfig.${name} ${fault}` }] : [];
   });
   if (errors.length) throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
-  const { hourlyUsd } = given as { hourlyUsd?: number };
+  const { hourlyUsd } = input as { hourlyUsd?: number };
   const computeMicrosPerHour = hourlyUsd === undefined ? null : microsOf(hourlyUsd);
-  return { config: given, ref: ref ? String(given[ref]) : null, computeMicrosPerHour };
+  return { config: input, ref: ref ? String(input[ref]) : null, computeMicrosPerHour };
 }
 
 function hourlyPrice(value: unknown): string | null {
@@ -54,7 +54,7 @@ function like(pattern: RegExp): (text: string) => string | null {
   return (text) => (pattern.test(text) ? null : `must match ${pattern.source}`);
 }
 
-/** Whether it may be called is the outbound guard's to say, at each call. */
+/** Checks only the form; the outbound guard decides at each call whether the address is allowed. */
 function httpUrl(text: string): string | null {
   if (text.length > 2048 || !URL.canParse(text)) return 'must be a URL';
   const { protocol, username, password, search, hash } = new URL(text);

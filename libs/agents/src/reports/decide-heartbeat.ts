@@ -4,7 +4,7 @@ import { isOn, type MoveOf, onStatusOf } from '../lifecycle/agent-life';
 export interface HeartbeatFacts {
   status: AgentStatus;
   healthy: boolean;
-  /** In a row, before this heartbeat and with it. */
+  /** Consecutive unhealthy heartbeats before this one, and including it. */
   unhealthyBefore: number;
   unhealthyNow: number;
   drain: 'finish' | 'now' | null;
@@ -12,13 +12,13 @@ export interface HeartbeatFacts {
 
 export type HeartbeatMove = MoveOf<'unhealthy' | 'recover'> & {
   reason: string;
-  /** The assistant has mended something, and says so. */
+  /** The agent has recovered; the timeline records it. */
   recovered: boolean;
 };
 
 const unhealthyLimit = 3;
 
-/** What a heartbeat changes beyond the times it notes; null for nearly every one. */
+/** Decides whether a heartbeat moves the agent. Returns null for nearly every heartbeat. */
 export function decideHeartbeat(facts: HeartbeatFacts): HeartbeatMove | null {
   const { status, healthy, unhealthyBefore, unhealthyNow, drain } = facts;
   if (!healthy && unhealthyNow >= unhealthyLimit && isOn(status)) {
@@ -29,7 +29,8 @@ export function decideHeartbeat(facts: HeartbeatFacts): HeartbeatMove | null {
       recovered: false,
     };
   }
-  // One that is being woken was silent or stopped, and a boot that was stopped is not heard: so this one is back.
+  // A starting agent was silent or stopped before. Reports of a stopped boot are rejected, so this boot had only been
+  // silent.
   if (healthy && (status === 'offline' || status === 'starting')) {
     const reason =
       unhealthyBefore > 0 ? `healthy again after ${unhealthyBefore} unhealthy checks` : 'reports again after silence';

@@ -4,18 +4,21 @@ import type { AgentEntity } from '@muster/database';
 const scripts: readonly CommandKind[] = ['run', 'snippet', 'function', 'builder'];
 const pictures: readonly CommandKind[] = ['imaging_images', 'imaging_composite'];
 
-/** What a machine must have for a command. */
+/** Returns the programs that a machine must have for a command. */
 export function needsOf(kind: CommandKind, payload: Record<string, unknown> = {}): MachinePart[] {
   if (scripts.includes(kind)) return ['python'];
   if (pictures.includes(kind)) return ['python', 'pillow'];
   if (kind === 'autopilot_open') return ['python', 'chromium'];
-  // One that says neither is whichever its machine has.
+  // A recording that names neither a kind nor a start URL uses what the machine has.
   if (kind === 'start_recording' && payload['kind'] === 'screen') return ['ffmpeg'];
   if (kind === 'start_recording' && (payload['kind'] === 'browser' || payload['startUrl'])) return ['chromium'];
   return [];
 }
 
-/** What of it the machine lacks, by its worker's own word: of one that said nothing, nothing. */
+/**
+ * Returns the needed programs that the machine's worker reported as missing. A worker that reported nothing lacks
+ * nothing.
+ */
 export function missingParts(
   { capabilities }: Pick<AgentEntity, 'capabilities'>,
   needs: readonly MachinePart[],
@@ -23,7 +26,7 @@ export function missingParts(
   return needs.filter((part) => capabilities?.some(({ name, available }) => name === part && !available));
 }
 
-/** For people: what to do about it. */
+/** A text for users: the missing programs and what to do. */
 export function lacksText(missing: readonly MachinePart[]): string {
   const names = missing.map((part) => machineParts[part]).join(' and ');
   return `the machine has no ${names}, according to its worker’s last handshake; install it there and restart the worker`;

@@ -1,6 +1,6 @@
 import { tunnelUrlOf } from './tunnel-url';
 
-describe('a tunnel', () => {
+describe('the URL of a tunnel', () => {
   it.each([
     ['a1.example.com', 'https://a1.example.com'],
     ['a1.example.com:8443', 'https://a1.example.com:8443'],
@@ -8,9 +8,12 @@ describe('a tunnel', () => {
     ['https://t.example.com/a1/', 'https://t.example.com/a1'],
     ['', null],
     [null, null],
-  ])('from %p is %p', (given, url) => expect(tunnelUrlOf(given)).toBe(url));
+  ])('from %p is %p', (reported, url) => expect(tunnelUrlOf(reported)).toBe(url));
 
-  it.each(['a b', 'ftp://a', 'https://u:p@a', 'https://a/?q', '//a', 'javascript:x'])('is not %p', (given) => {
-    expect(() => tunnelUrlOf(given)).toThrow();
-  });
+  it.each(['a b', 'ftp://a', 'https://u:p@a', 'https://a/?q', '//a', 'javascript:x'])(
+    'is rejected if the worker reports %p',
+    (reported) => {
+      expect(() => tunnelUrlOf(reported)).toThrow();
+    },
+  );
 });

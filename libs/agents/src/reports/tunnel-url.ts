@@ -2,10 +2,10 @@ import { invalidField } from '@muster/contracts';
 
 const hostPattern = /^[a-z0-9.-]+(:\d{1,5})?$/i;
 
-/** A tunnel's address from what a worker says of it: a host name, or a full http(s) URL. Null where it says nothing. */
-export function tunnelUrlOf(given: string | null | undefined, field = 'tunnelHostname'): string | null {
-  if (!given) return null;
-  const text = hostPattern.test(given) ? `https://${given}` : given;
+/** Returns a tunnel's URL from the worker's report: a host name or a full http(s) URL. Null if the report is empty. */
+export function tunnelUrlOf(reported: string | null | undefined, field = 'tunnelHostname'): string | null {
+  if (!reported) return null;
+  const text = hostPattern.test(reported) ? `https://${reported}` : reported;
   const url = URL.canParse(text) ? new URL(text) : null;
   const plain = url && !url.username && !url.password && !url.search && !url.hash;
   if (!plain || !['http:', 'https:'].includes(url.protocol)) {

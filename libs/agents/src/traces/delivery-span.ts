@@ -5,13 +5,13 @@ import { workerTrace } from './worker-trace';
 type Delivered = Pick<CommandRow, 'id' | 'organizationId' | 'agentId' | 'jobId' | 'kind' | 'traceparent'>;
 
 /**
- * One attempt to bring a command to its worker. The one that the worker took is the worker's parent; those in vain stand
- * beside it.
+ * Records one attempt to deliver a command as a span. The attempt that the worker acknowledged is the parent of the
+ * worker's span; failed attempts are its siblings.
  */
 export class DeliverySpan {
   // eslint-disable-next-line muster/service-clock -- Spans have the time of the process that records them.
   private readonly startMs = Date.now();
-  private readonly begun = performance.now();
+  private readonly startedAt = performance.now();
 
   constructor(private readonly command: Delivered) {}
 
@@ -26,7 +26,7 @@ export class DeliverySpan {
       traceparent: isTaken ? atSpan(traceparent, pushedBy) : continueTrace(traceparent),
       parentId: spanIdOf(traceparent),
       startMs: this.startMs,
-      endMs: this.startMs + performance.now() - this.begun,
+      endMs: this.startMs + performance.now() - this.startedAt,
       attributes: {
         'muster.organization_id': organizationId,
         'muster.agent_id': agentId,

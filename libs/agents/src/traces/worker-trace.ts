@@ -1,13 +1,13 @@
 import { atSpan, isTraceparent, spanIdFor } from '@muster/platform';
 
 /**
- * Where a command's worker is in its trace. The ids are made of the command's own, so that whoever delivers it, whoever
- * hears of it and whoever ends it name the same spans, and no row has to hold them.
+ * The span ids of a command's worker and of its delivery. They are derived from the command's id, so every process that
+ * delivers, receives or ends the command uses the same ids, and no row stores them.
  */
 export function workerTrace({ id, traceparent }: { id: string; traceparent: string }): {
-  /** What the worker goes on with: its environment has it, and its reports come with it. */
+  /** The traceparent that the worker continues: it is in the worker's environment and comes back with its reports. */
   worker: string;
-  /** The span of the delivery that brought it. */
+  /** The span of the delivery that the worker acknowledged. */
   pushedBy: string;
 } {
   const worker = isTraceparent(traceparent) ? atSpan(traceparent, spanIdFor('worker', id)) : traceparent;

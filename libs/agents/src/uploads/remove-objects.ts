@@ -1,17 +1,17 @@
 import type { Database, ObjectRemovalEntity, Transaction } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 
-/** An upload that was allowed before the deletion may still arrive within this. */
+/** Minutes for which an upload that was allowed before the deletion can still arrive. */
 const uploadLifetimeMinutes = 15;
 
-/** Writes down which objects of a job are to go, with the transaction that deletes it, and has it done. */
+/** Records the objects of a deleted job in the transaction that deletes it, and enqueues their removal. */
 export async function promiseRemoval(
   tx: Transaction,
   { organizationId, jobId, now }: { organizationId: string; jobId: string; now: Date },
 ): Promise<void> {
   const promised = await tx.execute(
     `WITH shown AS (
-       -- A picture that was uploaded for the agent, and is this job's screenshot, is this job's.
+       -- An image that was uploaded for the agent belongs to the job if it is the job's screenshot.
        UPDATE artifact a SET job_id = j.id FROM job j
        WHERE j.id = $1 AND a.organization_id = $2 AND a.storage_key = j.screenshot_key AND a.job_id IS NULL
          AND a.kind = 'image'
@@ -27,7 +27,7 @@ export async function promiseRemoval(
   if (promised > 0) await tx.enqueue({ queue: 'metering', name: 'remove-objects', payload: { jobId } });
 }
 
-/** Removes the objects of a deleted job. A row stays until no upload can bring its object back. */
+/** Removes the objects of a deleted job. A row stays until no upload can create its object again. */
 export async function removeObjects(
   database: Database,
   storage: ObjectStorage,
@@ -57,7 +57,10 @@ export async function removeObjects(
   }
 }
 
-/** Has objects removed once more whose last upload has run out: whatever came meanwhile, or was not removed at first. */
+/**
+ * Enqueues another removal of objects whose last upload URL has expired, because an upload may have arrived since or
+ * the first removal may have failed.
+ */
 export async function enqueueDueRemovals(database: Database, now: Date): Promise<{ jobs: number }> {
   return database.transaction('system', async (tx) => {
     const due = await tx.query<Pick<ObjectRemovalEntity, 'jobId'>>(

@@ -7,21 +7,24 @@ import { noSuchAgent } from '../registry/agent-row';
 const maxUploadBytes = 100 * 1024 * 1024;
 const lifetimeSeconds = 900;
 
-/** Lets a machine send one file straight to the storage: written down before it may come. */
+/**
+ * Returns an upload URL for one file, so that the worker uploads directly to the storage. The artifact row is inserted
+ * before the upload.
+ */
 export async function requestUpload(
   database: Database,
   storage: ObjectStorage,
-  of: { organizationId: string; agentId: string },
+  agentRef: { organizationId: string; agentId: string },
   { jobId, filename, contentType, size }: UploadBody,
   now: Date,
 ): Promise<UploadTicket> {
   if (size > maxUploadBytes) {
     throw new AppError('payload_too_large', { detail: 'A file may have at most 100 MiB.' });
   }
-  const { organizationId, agentId } = of;
+  const { organizationId, agentId } = agentRef;
   const id = newId();
   const key = `artifacts/${organizationId}/${jobId ?? agentId}/${id}-${safeName(filename)}`;
-  await requireOwnJob(database, of, jobId ?? null);
+  await requireOwnJob(database, agentRef, jobId ?? null);
   const { url, headers } = await storage.presignPut(key, { contentType, size, expiresInSeconds: lifetimeSeconds });
   await database.query(
     { organizationId },
@@ -51,7 +54,7 @@ async function requireOwnJob(
   if (!agent.hasJob) throw new AppError('not_found', { detail: 'This agent has no such job.' });
 }
 
-/** A name that is one segment of a key and needs no escaping anywhere. */
+/** Returns a file name that is one segment of a key and needs no escaping. */
 export function safeName(filename: string): string {
   const plain = filename.normalize('NFKD').replaceAll(/[^A-Za-z0-9._-]+/g, '_');
   return plain.replace(/^[._]+/, '').slice(-100) || 'file';

@@ -2,22 +2,28 @@ import type { TerminalJobStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { runEnded } from '../lifecycle/decide-idle-stop';
 
-/** For the statement that starts a job: from now on the job has the machine. Both are parameters of it, as `$1`. */
-export function takeMachine(agentId: string, jobId: string): string {
+/**
+ * SQL that assigns the agent to a job, for the statement that starts the job. Both arguments are parameters of the
+ * statement, such as `$1`.
+ */
+export function assignJobSql(agentId: string, jobId: string): string {
   return `UPDATE agent SET current_job_id = ${jobId}, dispatched_at = muster_now(), last_activity_at = muster_now(),
-           last_activity = 'a job was given to it' WHERE id = ${agentId}`;
+           last_activity = 'a job was assigned to it' WHERE id = ${agentId}`;
 }
 
 /**
- * For a statement whose `begun` has a row where the job's worker says that it has begun it: so it has the command. The
- * job is said by a parameter, because a plan that joins it may walk all commands there are.
+ * SQL that marks a job's run command as acknowledged. `begun` is a CTE that has a row if the job's worker reports that
+ * it has started the run. The job is passed as a parameter, because a plan that joins it may scan all commands.
  */
-export function markRunTaken({ begun, jobId }: { begun: string; jobId: string }): string {
+export function acknowledgeRunSql({ begun, jobId }: { begun: string; jobId: string }): string {
   return `UPDATE agent_command c SET taken_at = COALESCE(c.taken_at, muster_now()), next_push_at = NULL, push_error = NULL
     FROM ${begun} WHERE c.job_id = ${jobId} AND c.kind = 'run' AND c.status = 'pending'`;
 }
 
-/** The machine is free again, and what was to start or to be started of the job is over. */
+/**
+ * Releases the agent and closes the job's pending run command in one statement, so that the command cannot be delivered
+ * after the job has ended.
+ */
 export function releaseMachine(
   tx: Transaction,
   agentId: string,
@@ -37,20 +43,26 @@ export function releaseMachine(
   );
 }
 
-/** What is left of a job is being killed on it: it is given nothing before that command is over, or its next boot. */
-export function beginClearing(tx: Transaction, agentId: string, commandId: string): void {
-  tx.defer('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId], 'clear_agent');
+/**
+ * Records that a stop_job command ends the rest of a job on the machine. The agent gets no new work until that command
+ * ends or the machine boots again.
+ */
+export function startCleanup(tx: Transaction, agentId: string, commandId: string): void {
+  tx.defer('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId], 'start_cleanup');
 }
 
-export async function endClearing(tx: Transaction, agentId: string, commandId: string): Promise<void> {
+export async function finishCleanup(tx: Transaction, agentId: string, commandId: string): Promise<void> {
   await tx.execute('UPDATE agent SET clearing_command_id = NULL WHERE id = $1 AND clearing_command_id = $2', [
     agentId,
     commandId,
   ]);
 }
 
-/** The job is being deleted. The order to stop it outlives it; which job it means stands in its payload. */
-export async function keepStopOrders(tx: Transaction, jobId: string): Promise<void> {
+/**
+ * Detaches the pending stop commands from a job that is being deleted, because they must outlive it. Their payloads
+ * name the job.
+ */
+export async function detachStopCommands(tx: Transaction, jobId: string): Promise<void> {
   await tx.execute(
     `UPDATE agent_command SET job_id = NULL WHERE job_id = $1 AND kind = 'stop_job'
        AND (status = 'pending' OR id = (SELECT clearing_command_id FROM agent a WHERE a.id = agent_command.agent_id))`,
@@ -58,7 +70,10 @@ export async function keepStopOrders(tx: Transaction, jobId: string): Promise<vo
   );
 }
 
-/** For a sweep's statement: of the agents that `ids` (a query that locks them) answers each is looked at now. */
-export function markSwept(ids: string): string {
+/**
+ * SQL that marks agents as checked now by the dispatch sweep. `ids` is a query that locks the agents and returns their
+ * ids.
+ */
+export function markDispatchSweptSql(ids: string): string {
   return `UPDATE agent SET dispatch_swept_at = muster_now() WHERE id IN (${ids}) RETURNING id`;
 }

@@ -1,24 +1,24 @@
 import type { AgentCommandEntity, AgentEntity, Transaction } from '@muster/database';
 
-/** Who has the machine already. */
-export type MachineTaken = { jobId: string } | { sessionId: string };
+/** The job or the session that already uses the agent. */
+export type AgentBusy = { jobId: string } | { sessionId: string };
 
 /**
- * An autopilot session has the machine from now on, and no job is given to it. Its holder has the agent's lock. Null
- * where it could be had.
+ * Assigns the agent to an autopilot session, so that it gets no jobs. The caller holds the agent's lock. Returns null
+ * on success, and otherwise the current user of the agent.
  */
-export async function takeForSession(
+export async function assignAgentToSession(
   tx: Transaction,
   { organizationId, agentId }: { organizationId: string; agentId: string },
   sessionId: string,
-): Promise<MachineTaken | null> {
-  const taken = await tx.execute(
+): Promise<AgentBusy | null> {
+  const assigned = await tx.execute(
     `UPDATE agent SET autopilot_session_id = $3, last_activity_at = muster_now(), last_activity = 'an autopilot session'
      WHERE id = $1 AND organization_id = $2 AND current_job_id IS NULL AND autopilot_session_id IS NULL`,
     [agentId, organizationId, sessionId],
-    'take_agent_for_session',
+    'assign_agent_to_session',
   );
-  if (taken > 0) return null;
+  if (assigned > 0) return null;
   const [agent] = await tx.query<Pick<AgentEntity, 'currentJobId' | 'autopilotSessionId'>>(
     'SELECT current_job_id, autopilot_session_id FROM agent WHERE id = $1 AND organization_id = $2',
     [agentId, organizationId],
@@ -27,7 +27,7 @@ export async function takeForSession(
   return { sessionId: agent!.autopilotSessionId! };
 }
 
-/** The machine is free again. */
+/** Releases the agent from the session. */
 export function releaseSession(tx: Transaction, agentId: string, sessionId: string): void {
   tx.defer(
     `UPDATE agent SET autopilot_session_id = NULL, last_activity_at = muster_now(), last_activity = 'an autopilot session'
@@ -37,7 +37,10 @@ export function releaseSession(tx: Transaction, agentId: string, sessionId: stri
   );
 }
 
-/** Ends a command that its agent has not taken; false where it has. For one whose agent is not on, that is certain. */
+/**
+ * Fails a command that the agent has not acknowledged; returns false if the agent has. A command of an agent that is
+ * off can be withdrawn for certain.
+ */
 export async function withdrawCommand(tx: Transaction, id: AgentCommandEntity['id'], error: string): Promise<boolean> {
   const withdrawn = await tx.execute(
     `UPDATE agent_command SET status = 'failed', error = $2, finished_at = muster_now(), next_push_at = NULL

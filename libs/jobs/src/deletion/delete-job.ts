@@ -1,5 +1,5 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { beginClearing, isOn, keepStopOrders, promiseRemoval } from '@muster/agents';
+import { startCleanup, isOn, detachStopCommands, promiseRemoval } from '@muster/agents';
 import { dropTimelineOfJob } from '@muster/timeline';
 import { isTerminal } from '@muster/contracts';
 import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
@@ -34,7 +34,7 @@ export async function deleteJob(
   if (!job) throw noSuchJob();
   if (!isTerminal(job.status)) await endNow(tx, caller, id, job, now);
   // Also of one that was given up a moment ago, and of which the machine is still being cleared.
-  await keepStopOrders(tx, id);
+  await detachStopCommands(tx, id);
   // Also where the message of its end was not handled yet: what it cost outlives it.
   await settleJobCost(tx, id);
   await forget(tx, { organizationId, jobId: id });
@@ -71,6 +71,6 @@ async function endNow(tx: Transaction, caller: Principal, jobId: string, job: De
   // A machine that is not there learns with its next heartbeat that the job is over.
   if (clears) {
     const commandId = await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
-    beginClearing(tx, agentId, commandId);
+    startCleanup(tx, agentId, commandId);
   }
 }

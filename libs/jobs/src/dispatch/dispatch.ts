@@ -10,7 +10,7 @@ import {
   type PushFacts,
   pushColumns,
   wakeBackoffMs,
-  takeMachine,
+  assignJobSql,
 } from '@muster/agents';
 import { appendTimeline } from '@muster/timeline';
 import type { LifecycleSource } from '@muster/contracts';
@@ -205,7 +205,7 @@ export class Dispatch {
     });
     tx.defer(
       `WITH slot AS (
-         ${takeMachine('$1', '$2')})
+         ${assignJobSql('$1', '$2')})
        UPDATE job SET command_id = $3, dispatched_at = muster_now(), waiting_reason = NULL, waiting_since = NULL
        WHERE id = $2 AND status = 'queued'`,
       [agentId, jobId, command.id],

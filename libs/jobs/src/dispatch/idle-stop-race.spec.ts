@@ -1,4 +1,4 @@
-import { failSilentAgents, MachineControl, MachinesModule, stopIfIdle, takeHandshake } from '@muster/agents';
+import { failSilentAgents, MachineControl, MachinesModule, stopIfIdle, applyHandshake } from '@muster/agents';
 import { newId } from '@muster/platform';
 import { longForm, makeAgent } from '@muster/testing';
 import { type MachineProvider, Machines } from '@muster/vm';
@@ -97,7 +97,7 @@ describe('a job that arrives at the moment of an idle stop', () => {
     const after = await read();
     if (after.status !== 'starting' || after.wakes !== 1) return `stopped with a job, and not woken: ${after.status}`;
     await lab.harness.db.transaction('system', (tx) =>
-      takeHandshake(tx, lab.organizationId, { agentId, bootId: newId(), workerVersion: '1' }),
+      applyHandshake(tx, lab.organizationId, { agentId, bootId: newId(), workerVersion: '1' }),
     );
     await lab.dispatch.startNext(agentId);
     return (await read()).commandId ? 'woken' : 'woken, and the job forgotten';

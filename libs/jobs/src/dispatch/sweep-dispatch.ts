@@ -1,4 +1,4 @@
-import { markSwept } from '@muster/agents';
+import { markDispatchSweptSql } from '@muster/agents';
 import type { AgentEntity, Database } from '@muster/database';
 import { Round } from '@muster/platform';
 import type { Dispatch } from './dispatch';
@@ -54,7 +54,7 @@ const waitsLong = `a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < muster_n
 
 /** Of two replicas that sweep at once each takes its own. A look that is still to come was before a clock was set back. */
 const statements = [isDue, isThere, waitsLong].map((candidates) =>
-  markSwept(`
+  markDispatchSweptSql(`
     SELECT a.id FROM agent a
     WHERE EXISTS (
         SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued' AND j.not_before <= muster_now()

@@ -1,4 +1,4 @@
-import { endClearing, moveAgent } from '@muster/agents';
+import { finishCleanup, moveAgent } from '@muster/agents';
 import {
   type AgentCommandEntity,
   type AgentEntity,
@@ -53,12 +53,12 @@ async function clear(
   if (!isOver && provider !== 'external') {
     const reason = 'the agent did not confirm that all processes of its last job have ended';
     const of = { organizationId, agentId };
-    const moved = await moveAgent(tx, { ...of, move: 'mend', to: 'rebooting', source: 'watchdog', reason });
+    const moved = await moveAgent(tx, { ...of, move: 'recovery_reboot', to: 'rebooting', source: 'watchdog', reason });
     if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
     // Its new boot, or its end, clears it.
     if (moved) return;
   }
-  await endClearing(tx, agentId, commandId);
+  await finishCleanup(tx, agentId, commandId);
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
 }
 

@@ -107,7 +107,14 @@ async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelO
     return 'killed';
   }
   const { reason } = decision;
-  await moveAgent(tx, { organizationId, agentId, move: 'mend', to: 'rebooting', source: 'watchdog', reason });
+  await moveAgent(tx, {
+    organizationId,
+    agentId,
+    move: 'recovery_reboot',
+    to: 'rebooting',
+    source: 'watchdog',
+    reason,
+  });
   await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
   return 'rebooted';
 }

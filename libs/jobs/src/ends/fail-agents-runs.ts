@@ -1,5 +1,5 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { beginClearing } from '@muster/agents';
+import { startCleanup } from '@muster/agents';
 import type { JobEntity, Transaction } from '@muster/database';
 import { issueStop } from './cancel-job';
 import { finishJob } from './finish-job';
@@ -49,7 +49,7 @@ export async function failAgentsRuns(
     if (!stopNow) continue;
     const stop = { organizationId, agentId, jobId, reason: error, graceMs: 0, now: stopNow };
     const commandId = await issueStop(tx, stop);
-    beginClearing(tx, agentId, commandId);
+    startCleanup(tx, agentId, commandId);
   }
   return failed;
 }

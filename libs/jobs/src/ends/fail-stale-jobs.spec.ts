@@ -1,4 +1,4 @@
-import { takeHandshake } from '@muster/agents';
+import { applyHandshake } from '@muster/agents';
 import { appendJobLogs } from '../reports/append-job-logs';
 import { applyJobReport } from '../reports/apply-job-report';
 import { applyStepStatus } from '../reports/apply-step-status';
@@ -154,7 +154,7 @@ describe('the watchdog of jobs', () => {
         ['new', 'start'],
       ] as const) {
         await lab.harness.db.transaction('system', (tx) =>
-          takeHandshake(tx, lab.organizationId, { agentId, bootId, workerVersion: '1' }),
+          applyHandshake(tx, lab.organizationId, { agentId, bootId, workerVersion: '1' }),
         );
         expect((await lab.dispatch.startNext(agentId)).action).toBe(action);
       }

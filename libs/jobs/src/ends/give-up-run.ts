@@ -1,4 +1,4 @@
-import { beginClearing, isOn } from '@muster/agents';
+import { startCleanup, isOn } from '@muster/agents';
 import type { AgentStatus, LifecycleSource, RunErrorCode } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { issueStop } from './cancel-job';
@@ -37,7 +37,7 @@ export async function giveUpRun(
   if (!ended?.applied) return {};
   if (killed) {
     const commandId = await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
-    beginClearing(tx, agentId, commandId);
+    startCleanup(tx, agentId, commandId);
   }
   return { failed: true, killed, retried: ended.retried };
 }

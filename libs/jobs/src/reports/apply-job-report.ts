@@ -1,4 +1,4 @@
-import { markRunTaken, markWorking } from '@muster/agents';
+import { acknowledgeRunSql, markWorking } from '@muster/agents';
 import { appendEntry, appendTimeline, entryParameter } from '@muster/timeline';
 import {
   type CallbackReason,
@@ -182,7 +182,7 @@ const applied = (more = '', lock = 'FOR UPDATE') => `
   began AS (
     SELECT moved.id, moved.agent_id FROM moved JOIN was ON was.id = moved.id WHERE was.status = 'queued'),
   taken AS (
-    ${markRunTaken({ begun: 'began', jobId: '$1' })}),
+    ${acknowledgeRunSql({ begun: 'began', jobId: '$1' })}),
   alive AS (
     ${markWorking('SELECT agent_id FROM moved', 'a job’s sign of life')})`;
 const answered = `

@@ -7,7 +7,7 @@ import {
   MachineControl,
   MachinesModule,
   stopIdleAgents,
-  takeHandshake,
+  applyHandshake,
 } from '@muster/agents';
 import { DatabaseModule, ScheduleEntity } from '@muster/database';
 import { newId } from '@muster/platform';
@@ -80,7 +80,7 @@ describe('prewakeMachines', () => {
     ]);
   const handshake = () =>
     harness.db.transaction('system', (tx) =>
-      takeHandshake(tx, ground.organizationId, { agentId: ground.agentId, bootId: newId(), workerVersion: '1' }),
+      applyHandshake(tx, ground.organizationId, { agentId: ground.agentId, bootId: newId(), workerVersion: '1' }),
     );
   const failWakes = async () => {
     const [wake] = await query(
@@ -247,7 +247,7 @@ describe('prewakeMachines', () => {
     const id = await schedule(inSeconds(40));
     await tick();
     await handshake();
-    const sweep = (now: Date) => stopIdleAgents(harness.db, { now, foresee: nextExpectedRun });
+    const sweep = (now: Date) => stopIdleAgents(harness.db, { now, findExpectedRun: nextExpectedRun });
     for (const seconds of [5, 20, 39]) await sweep(inSeconds(seconds));
     expect(await statusOf()).toBe('online');
     await query(`UPDATE schedule SET cron_expression = '0 0 1 1 *', next_run_at = $2 WHERE id = $1`, [
@@ -263,7 +263,7 @@ describe('prewakeMachines', () => {
     await tick();
     await handshake();
     const sweep = (seconds: number) =>
-      stopIdleAgents(harness.db, { now: inSeconds(seconds), foresee: nextExpectedRun });
+      stopIdleAgents(harness.db, { now: inSeconds(seconds), findExpectedRun: nextExpectedRun });
     expect((await sweep(95)).stopping).toBe(0);
     expect((await sweep(105)).stopping).toBe(1);
   });

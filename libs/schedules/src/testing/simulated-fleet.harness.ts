@@ -1,4 +1,4 @@
-import { decideIdleStop, decideSilence, decideWakeStep, keptGaps, runEnded, wakeBackoffMs } from '@muster/agents';
+import { decideIdleStop, decideSilence, decideWakeStep, addIdleGap, runEnded, wakeBackoffMs } from '@muster/agents';
 import type { IdleStopPolicy } from '@muster/contracts';
 import { decideStale, decideStart, retryDelay } from '@muster/jobs';
 import { seeded } from '@muster/testing';
@@ -96,7 +96,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     figures.jobs += 1;
     const isFree = agent.current === null && agent.queue.length === 0;
     if (isFree && agent.freeClock !== null && clock >= agent.freeClock) {
-      agent.gaps = keptGaps(agent.gaps, { ms: clock - agent.freeClock, scheduled: dueAt !== null });
+      agent.gaps = addIdleGap(agent.gaps, { ms: clock - agent.freeClock, scheduled: dueAt !== null });
     }
     const chance = random();
     const fate =

@@ -80,7 +80,7 @@ async function rebootForClosing({ tx, session }: Work, reason: string): Promise<
     organizationId,
     agentId,
     // eslint-disable-next-line plain/words -- The name of a status change of agents.
-    move: 'mend',
+    move: 'recovery_reboot',
     to: 'rebooting',
     source: 'watchdog',
     reason,

@@ -1,5 +1,5 @@
 import { audit, type Principal, requireSecrets } from '@muster/access';
-import { type MachineTaken, requestWake, requireWakeable, takeForSession } from '@muster/agents';
+import { type AgentBusy, requestWake, requireWakeable, assignAgentToSession } from '@muster/agents';
 import {
   AppError,
   type AutopilotBody,
@@ -41,7 +41,7 @@ export async function startSession(
   await requireSecrets(tx, organizationId, vaultKeys);
   const { status: agentStatus, action } = await requireWakeable(tx, { organizationId, agentId }, 'autopilot_open');
   const id = newId();
-  requireFree(await takeForSession(tx, { organizationId, agentId }, id), agentStatus);
+  requireFree(await assignAgentToSession(tx, { organizationId, agentId }, id), agentStatus);
   if (action === 'wake') {
     const reason = 'an autopilot session waits';
     await requestWake(tx, { organizationId, agentId, source: 'api', reason, timeoutMs: wakeTimeoutMs });
@@ -99,7 +99,7 @@ function requireNames(inputs: Record<string, string>, vaultKeys: readonly string
   }
 }
 
-function requireFree(taken: MachineTaken | null, agentStatus: string): void {
+function requireFree(taken: AgentBusy | null, agentStatus: string): void {
   if (!taken) return;
   const by = 'jobId' in taken ? `job ${taken.jobId}` : `autopilot session ${taken.sessionId}`;
   throw new AppError('agent_not_ready', { detail: `The agent is in use by ${by}.`, extra: { agentStatus, ...taken } });

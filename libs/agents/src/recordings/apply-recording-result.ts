@@ -1,35 +1,35 @@
 import type { CommandKind, RecordingKind, RecordingStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 
-/** The status in which a recording waits for the end of such a command. */
+/** The status in which a recording waits for the end of a command of this kind. */
 const waitsIn: Partial<Record<CommandKind, RecordingStatus>> = {
   start_recording: 'starting',
   stop_recording: 'stopping',
 };
 
-/** What a worker says of a recording: the keys of the files that it sent, and what it recorded. */
+/** A worker's report about a recording: the keys of the uploaded files, and the kind of the recording. */
 export interface RecordingOutput {
   video: string | null;
   events: string | null;
   kind: RecordingKind | null;
 }
 
-/** A worker that knows of films alone names one file. */
+/** Reads a worker's report. An older worker that only records videos sends one file as `key`. */
 export function recordingOutputOf(output: unknown): RecordingOutput {
-  const said = (typeof output === 'object' && output !== null ? output : {}) as Record<string, unknown>;
+  const report = (typeof output === 'object' && output !== null ? output : {}) as Record<string, unknown>;
   const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
-  const events = textOf(said['events']);
-  const kind = said['kind'];
+  const events = textOf(report['events']);
+  const kind = report['kind'];
   return {
-    video: textOf(said['video']) ?? (events === null ? textOf(said['key']) : null),
+    video: textOf(report['video']) ?? (events === null ? textOf(report['key']) : null),
     events,
     kind: kind === 'screen' || kind === 'browser' ? kind : null,
   };
 }
 
-const unsaid = 'The worker gave no reason.';
+const noReason = 'The worker gave no reason.';
 
-/** A command of a recording that is over. */
+/** An ended command of a recording. */
 interface EndedCommand {
   agentId: string;
   kind: CommandKind;
@@ -38,7 +38,10 @@ interface EndedCommand {
   error: string | null;
 }
 
-/** A worker's word on a command of its recordings. What comes late finds the recording further on, and changes nothing. */
+/**
+ * Applies the result of a recording's command. A late result changes nothing, because the recording has another status
+ * by then.
+ */
 export function applyRecordingResult(
   tx: Transaction,
   { agentId, kind, recordingId, status, error }: EndedCommand,
@@ -46,12 +49,12 @@ export function applyRecordingResult(
 ): void {
   if (!recordingId || !waitsIn[kind]) return;
   if (status === 'failed') {
-    // What never began has failed, even where its stop is on its way.
+    // A recording that never started has failed, even if its stop is in progress.
     const from: RecordingStatus[] = kind === 'start_recording' ? ['starting', 'stopping'] : ['stopping'];
     tx.defer(
       `UPDATE recording SET status = 'failed', error = $3, ended_at = muster_now()
        WHERE id = $1 AND agent_id = $2 AND status = ANY($4)`,
-      [recordingId, agentId, error || unsaid, from],
+      [recordingId, agentId, error || noReason, from],
       'recording_failed',
     );
   } else if (kind === 'start_recording') {
@@ -77,7 +80,7 @@ export function applyRecordingResult(
   }
 }
 
-/** Commands have ended without a worker's word; what waited for them has failed. */
+/** Fails the recordings that waited for commands which ended without a worker's result. */
 export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
   const waiting = ended.filter(({ kind, recordingId }) => recordingId && waitsIn[kind]);
   if (waiting.length === 0) return;
@@ -88,17 +91,18 @@ export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
     [
       waiting.map(({ recordingId }) => recordingId),
       waiting.map(({ kind }) => waitsIn[kind]),
-      waiting.map(({ error }) => error || unsaid),
+      waiting.map(({ error }) => error || noReason),
     ],
     'fail_recordings',
   );
 }
 
 /**
- * Recordings end with the worker that made them, and each start of a worker is a boot of its own. What is stopping is
- * left to its command: its file may be sent already, with the result still on its way; otherwise the new worker says no.
+ * Fails the recordings of an ended boot, because each start of a worker is a new boot and a recording ends with its
+ * worker. A stopping recording is left to its command: its file may already be uploaded and the result on its way.
+ * Otherwise the new worker reports an error.
  */
-export function failRecordingsOfOldBoot(tx: Transaction, of: { organizationId: string; agentId: string }): void {
+export function failRecordingsOfOldBoot(tx: Transaction, agentRef: { organizationId: string; agentId: string }): void {
   tx.defer(
     `UPDATE recording r SET status = 'failed', error = 'The worker was restarted while it recorded.', ended_at = muster_now()
      WHERE r.agent_id = $1 AND r.organization_id = $2
@@ -106,16 +110,19 @@ export function failRecordingsOfOldBoot(tx: Transaction, of: { organizationId: s
          SELECT FROM agent_command c
          WHERE c.agent_id = $1 AND c.status = 'pending' AND c.kind = 'start_recording' AND c.taken_at IS NOT NULL
            AND c.payload->>'recordingId' = r.id::text))`,
-    [of.agentId, of.organizationId],
+    [agentRef.agentId, agentRef.organizationId],
     'fail_recordings_of_old_boot',
   );
 }
 
-/** Nothing comes of them any more. */
-export function failRecordingsOfTerminated(tx: Transaction, of: { organizationId: string; agentId: string }): void {
+/** Fails the unfinished recordings of a terminated agent. */
+export function failRecordingsOfTerminated(
+  tx: Transaction,
+  agentRef: { organizationId: string; agentId: string },
+): void {
   tx.defer(
     `UPDATE recording SET status = 'failed', error = 'The agent was terminated.', ended_at = muster_now()
      WHERE agent_id = $1 AND organization_id = $2 AND status IN ('starting', 'recording', 'stopping')`,
-    [of.agentId, of.organizationId],
+    [agentRef.agentId, agentRef.organizationId],
   );
 }

@@ -26,7 +26,7 @@ describe('A command with a bundle', () => {
   });
   afterAll(() => harness.close());
 
-  it('has at each delivery an address of that moment, where its agent reaches the service, and its row has none', async () => {
+  it('presigns the bundle URL at each delivery, at the address where the agent reaches the service, and does not store it', async () => {
     const { id: organizationId } = await makeOrganization(db);
     const { id: agentId } = await makeAgent(db, { organizationId });
     const [id, objectKey] = [newId(), `packs/${organizationId}/bundles/abc.zip`];
@@ -47,18 +47,18 @@ describe('A command with a bundle', () => {
     const deliver = async () => {
       const parts = { database: db, keyRing, storage, serviceUrl: 'http://far.example:8080' };
       const [composed] = await composeDeliveries(parts, rows);
-      if (!composed || !('command' in composed)) throw new Error('it is not composed');
+      if (!composed || !('command' in composed)) throw new Error('the command was not composed');
       return composed.command.payload.bundle as { digest: string; url: string };
     };
     const first = await deliver();
     expect(first).toEqual({ digest: 'sha256:abc', url: expect.stringContaining('X-Amz-Expires=3600') });
     expect(new URL(first.url).origin).toBe('http://far.example:8080');
-    // Signed with the time in it, to the second.
+    // The signature contains the time, to the second.
     await new Promise((resolve) => setTimeout(resolve, 1100));
     expect((await deliver()).url).not.toBe(first.url);
-    const [kept] = await db.query<{ payload: object }>('system', 'SELECT payload FROM agent_command WHERE id = $1', [
+    const [stored] = await db.query<{ payload: object }>('system', 'SELECT payload FROM agent_command WHERE id = $1', [
       id,
     ]);
-    expect(kept!.payload).toEqual(payload);
+    expect(stored!.payload).toEqual(payload);
   });
 });

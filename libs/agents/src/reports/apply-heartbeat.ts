@@ -3,7 +3,7 @@ import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { noSuchAgent } from '../registry/agent-row';
 import { checksUntilAttempt } from '../recovery/decide-recovery';
-import { settleRecovery } from '../recovery/recover-agent';
+import { endRecovery } from '../recovery/recover-agent';
 import { moveAgent } from '../lifecycle/move-agent';
 import { completeWake } from '../lifecycle/wakes';
 import { appendTimeline } from '@muster/timeline';
@@ -14,10 +14,10 @@ import { tunnelUrlOf } from './tunnel-url';
 
 interface Beat extends Pick<AgentEntity, 'status' | 'bootId' | 'drain'> {
   unhealthyBefore: AgentEntity['unhealthyChecks'];
-  /** Null: the heartbeat was not of this boot, or of an agent that is no more. */
+  /** Null if the heartbeat is not from the agent's current boot or the agent is terminated. */
   unhealthyNow: number | null;
   recoveryChecks: number | null;
-  /** Before this heartbeat: something was tried to make it healthy. */
+  /** Whether a recovery was in progress before this heartbeat. */
   recovering: boolean;
   pendingCommands: number;
   abandon: string[];
@@ -25,21 +25,21 @@ interface Beat extends Pick<AgentEntity, 'status' | 'bootId' | 'drain'> {
 }
 
 /**
- * What a machine says of itself every few seconds, in one statement: a thousand of them report at once. Only one that
- * moves its agent takes a transaction.
+ * Processes a heartbeat in one statement, because a thousand machines report every few seconds. Only a heartbeat that
+ * moves its agent needs a transaction.
  */
-export async function takeHeartbeat(
+export async function applyHeartbeat(
   database: Database,
   organizationId: string,
   body: HeartbeatBody,
   now: Date,
-  /** The address that it came from. */
+  /** The address from which the request came. */
   from?: string,
 ): Promise<HeartbeatAnswer> {
   const { agentId, bootId, vmState, vmIp, workerVersion, activity } = body;
   const healthy = body.healthy ?? true;
-  const said = body.runningJobIds ?? [];
-  const running = said.filter(isUuid);
+  const reportedIds = body.runningJobIds ?? [];
+  const running = reportedIds.filter(isUuid);
   const [beat] = await database.query<Beat>(
     { organizationId },
     heartbeat,
@@ -68,30 +68,30 @@ export async function takeHeartbeat(
       status,
     );
   }
-  const of = { organizationId, agentId };
-  if (healthy && beat.recovering) await database.transaction({ organizationId }, (tx) => settleRecovery(tx, of));
+  const agentRef = { organizationId, agentId };
+  if (healthy && beat.recovering) await database.transaction({ organizationId }, (tx) => endRecovery(tx, agentRef));
   const move = decideHeartbeat({ status, healthy, unhealthyBefore, unhealthyNow, drain });
-  const moved = move ? await database.transaction({ organizationId }, (tx) => applyMove(tx, of, move)) : null;
-  // Every third is looked at anew: what was in the way may have passed.
+  const moved = move ? await database.transaction({ organizationId }, (tx) => applyMove(tx, agentRef, move)) : null;
+  // Every third unhealthy check enqueues another attempt: an obstacle may be gone.
   const checks = beat.recoveryChecks ?? 0;
   if (checks > 0 && checks % checksUntilAttempt === 0) {
     await database.transaction({ organizationId }, (tx) =>
       tx.enqueue({ queue: 'dispatch', name: 'recover-agent', payload: { agentId } }),
     );
   }
-  const abandon = [...beat.abandon, ...said.filter((id) => !isUuid(id))];
+  const abandon = [...beat.abandon, ...reportedIds.filter((id) => !isUuid(id))];
   const answer = { status: moved ?? status, serverTime: now.toISOString(), pendingCommands, abandon };
   return beat.tunnelFails ? { ...answer, tunnel: 'unreachable' } : answer;
 }
 
 /**
- * A worker names a job until it has heard that its end was taken, and that heartbeat may come after the end: it marks the
- * time, but what happened last on the machine is that end. By the agent's own row, which is read again where the end of
- * a run holds it.
+ * A worker reports a job as running until it receives the acknowledgement of the job's end. That heartbeat can arrive
+ * after the end: it updates the time, but the last activity stays the end of the run. The condition reads the agent's
+ * own row, which Postgres reads again if the end of a run has locked it.
  */
 const isAtWork = '$10 OR current_job_id = ANY($11)';
 
-// What it answers of the agent is from before the update, as every part of a statement sees the rows as they were.
+// The returned columns of the agent are from before the update, because all parts of a statement see the same snapshot.
 const heartbeat = `
   WITH beat AS (
     UPDATE agent SET
@@ -117,31 +117,31 @@ const heartbeat = `
           WHERE c.agent_id = a.id AND c.status = 'pending' AND c.taken_at IS NULL AND c.deadline > muster_now())
            AS pending_commands,
          ARRAY(
-           SELECT said.id::text FROM unnest($11::uuid[]) AS said (id)
+           SELECT reported.id::text FROM unnest($11::uuid[]) AS reported (id)
            WHERE NOT EXISTS (
              SELECT FROM job j
-             WHERE j.id = said.id AND j.agent_id = a.id AND j.organization_id = a.organization_id
+             WHERE j.id = reported.id AND j.agent_id = a.id AND j.organization_id = a.organization_id
                AND j.status IN ('queued', 'running'))) AS abandon,
          COALESCE(a.unreachable_tunnel = COALESCE($4, a.public_tunnel_url, a.tunnel_url), false) AS tunnel_fails
   FROM agent a WHERE a.id = $1 AND a.organization_id = $2`;
 
 async function applyMove(
   tx: Transaction,
-  of: { organizationId: string; agentId: string },
+  agentRef: { organizationId: string; agentId: string },
   { reason, recovered, ...moved }: HeartbeatMove,
 ): Promise<AgentStatus | null> {
-  if (!(await moveAgent(tx, { ...of, ...moved, source: 'heartbeat', reason }))) return null;
+  if (!(await moveAgent(tx, { ...agentRef, ...moved, source: 'heartbeat', reason }))) return null;
   if (recovered) {
-    // Whoever waits for the machine has what was waited for.
-    await completeWake(tx, of);
+    // The machine that the open wake waits for is running.
+    await completeWake(tx, agentRef);
     const note = {
       kind: 'provisioning' as const,
       source: 'heartbeat',
       message: `Auto-recovery: the agent ${reason}; commands and queued jobs continue`,
       data: { autoRecovery: true, reason },
     };
-    appendTimeline(tx, of, [note]);
-    await resumeWork(tx, of);
+    appendTimeline(tx, agentRef, [note]);
+    await resumeWork(tx, agentRef);
   }
   return moved.to;
 }

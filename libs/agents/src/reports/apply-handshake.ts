@@ -5,7 +5,7 @@ import { agentMoves, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import { withEndedBoot } from '../lifecycle/ended-boots';
 import { completeLateWake, completeWake } from '../lifecycle/wakes';
-import { failRecordingsOfOldBoot } from '../recordings/settle-recordings';
+import { failRecordingsOfOldBoot } from '../recordings/apply-recording-result';
 import { appendTimeline } from '@muster/timeline';
 import { refusedMachine } from '../registry/machine-caller';
 import { resumeWork } from '../commands/resume-work';
@@ -13,16 +13,16 @@ import { tunnelUrlOf } from './tunnel-url';
 
 const welcome: readonly AgentStatus[] = agentMoves.boot.from;
 
-/** A machine has booted and reports for work. Answers its status. */
-export async function takeHandshake(
+/** Processes the handshake of a booted machine. Returns the agent's status. */
+export async function applyHandshake(
   tx: Transaction,
   organizationId: string,
   body: HandshakeBody,
-  /** The address that it came from, and where it reached us. */
+  /** The address from which the request came, and the URL at which it reached the service. */
   { from, serviceUrl }: { from?: string; serviceUrl?: string } = {},
 ): Promise<{ status: AgentStatus }> {
   const { agentId, bootId, workerVersion, hostname, platform, capabilities, machineCapabilities = null } = body;
-  const of = { organizationId, agentId };
+  const agentRef = { organizationId, agentId };
   const agent = await loadAgent(tx, organizationId, agentId, 'lock');
   if (!welcome.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
   await requireLivingBoot(tx, agent, bootId);
@@ -47,7 +47,7 @@ export async function takeHandshake(
       workerVersion,
       tunnelUrlOf(body.tunnelHostname),
       body.tunnelHostname ?? null,
-      // Said outright, in place of nothing said: it has none, and polls.
+      // An explicit null, unlike an absent field, means that the worker has no tunnel and polls.
       body.tunnelHostname === null,
       from ?? null,
       serviceUrl ?? null,
@@ -56,10 +56,10 @@ export async function takeHandshake(
     'handshake',
   );
   const sameBoot = before!.bootId === bootId;
-  // The machine that is to reboot is still there: the boot that ends the reboot is another one.
+  // The machine has not rebooted yet: only another boot ends the reboot.
   if (agent.status === 'rebooting' && sameBoot) return { status: agent.status };
   const status = onStatusOf(agent);
-  appendTimeline(tx, of, [
+  appendTimeline(tx, agentRef, [
     {
       kind: 'provisioning',
       source: 'handshake',
@@ -69,16 +69,19 @@ export async function takeHandshake(
   ]);
   if (agent.status !== status || !sameBoot) {
     const reason = sameBoot ? 'the worker reported again' : 'the worker reported after its boot';
-    await moveAgent(tx, { ...of, move: 'boot', to: status, source: 'handshake', reason });
+    await moveAgent(tx, { ...agentRef, move: 'boot', to: status, source: 'handshake', reason });
   }
-  await completeWake(tx, of);
-  if (agent.status === 'offline' && !sameBoot) await completeLateWake(tx, of);
-  await resumeWork(tx, of);
-  if (!sameBoot) failRecordingsOfOldBoot(tx, of);
+  await completeWake(tx, agentRef);
+  if (agent.status === 'offline' && !sameBoot) await completeLateWake(tx, agentRef);
+  await resumeWork(tx, agentRef);
+  if (!sameBoot) failRecordingsOfOldBoot(tx, agentRef);
   return { status };
 }
 
-/** Words of a boot that is over may come late; whoever still is that boot has to become another one, or to end. */
+/**
+ * Rejects a late report of an ended boot. Its worker must handshake with a new boot id, or end if another boot replaced
+ * it.
+ */
 async function requireLivingBoot(tx: Transaction, { id, status }: AgentRow, bootId: string): Promise<void> {
   const [over] = await tx.query<{ isLatest: boolean }>(
     'SELECT boot_id = $2 AS is_latest FROM agent WHERE id = $1 AND $2 = ANY(ended_boots)',

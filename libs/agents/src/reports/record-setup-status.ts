@@ -5,8 +5,8 @@ import { appendTimeline } from '@muster/timeline';
 import { refusedMachine } from '../registry/machine-caller';
 import { tunnelUrlOf } from './tunnel-url';
 
-/** How far a machine's installation is; kept as entries of its timeline. */
-export async function takeSetupStatus(
+/** Records a machine's installation progress on the agent's timeline. */
+export async function recordSetupStatus(
   tx: Transaction,
   organizationId: string,
   body: SetupStatusBody,

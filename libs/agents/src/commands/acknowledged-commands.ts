@@ -3,17 +3,17 @@ import type { PubSub } from '@muster/platform';
 import { Logger } from '@nestjs/common';
 import type { CommandRow } from './command-row';
 
-/** A run's report that it has begun comes before this, as a rule. */
+/** Milliseconds to wait for a run's first report, which normally arrives sooner. */
 const reportAfterMs = 100;
 
 /**
- * Notes that workers took their commands. A crash may take a note back: the command is pushed once more, and the worker
- * knows its id. So nobody waits for the disk; and a run that reports that it has begun has said so itself (it is noted
- * with the report), which leaves nothing to note here.
+ * Records that workers acknowledged their commands, without waiting for the disk. If a crash loses the record, the
+ * command is pushed once more and the worker recognizes its id. A run that reports its start needs no record here,
+ * because the report writes it.
  */
-export class TakenCommands {
-  private readonly logger = new Logger('TakenCommands');
-  /** Commands of runs that have not reported yet, by their jobs. */
+export class AcknowledgedCommands {
+  private readonly logger = new Logger('AcknowledgedCommands');
+  /** Commands of runs that have not reported yet, by job id. */
   private readonly waiting = new Map<string, string>();
   private timer?: NodeJS.Timeout;
   private stopListening?: () => void;
@@ -23,7 +23,7 @@ export class TakenCommands {
     private readonly pubSub: PubSub,
   ) {}
 
-  async note({ id, jobId, kind }: CommandRow): Promise<void> {
+  async record({ id, jobId, kind }: CommandRow): Promise<void> {
     if (kind !== 'run' || !jobId) return this.write([id]);
     this.stopListening ??= this.pubSub.subscribe('job', (reported) => this.waiting.delete(reported));
     this.waiting.set(jobId, id);

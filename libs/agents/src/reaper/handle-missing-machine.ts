@@ -1,12 +1,12 @@
 import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { moveAgent } from '../lifecycle/move-agent';
-import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
+import { failRecordingsOfTerminated } from '../recordings/apply-recording-result';
 import { appendTimeline } from '@muster/timeline';
 import { decideGone, type Finding, isConfirmed } from './decide-machines';
 import type { Place } from './survey-place';
 
-/** Decides about one agent whose machine its provider does not have. */
-export function settleGone(
+/** Handles one agent whose machine its provider does not have. */
+export function handleMissingMachine(
   database: Database,
   { place, agentId, listed }: { place: Place; agentId: string; listed: boolean },
   confirmMs: number,
@@ -20,10 +20,10 @@ async function decide(
   confirmMs: number,
 ): Promise<'none' | 'known' | 'found' | 'terminated' | 'offline'> {
   const [agent] = await tx.query<
-    Pick<AgentEntity, 'organizationId' | 'status'> & { heardAgoMs: number | null; now: Date }
+    Pick<AgentEntity, 'organizationId' | 'status'> & { lastSeenAgoMs: number | null; now: Date }
   >(
     `SELECT organization_id, status, muster_clock() AS now,
-            extract(epoch FROM muster_now() - last_seen)::float8 * 1000 AS heard_ago_ms
+            extract(epoch FROM muster_now() - last_seen)::float8 * 1000 AS last_seen_ago_ms
      FROM agent WHERE id = $1 FOR UPDATE SKIP LOCKED`,
     [agentId],
     'reaper_agent',
@@ -32,7 +32,7 @@ async function decide(
   if (!verdict) return 'none';
   const { organizationId, now } = agent;
   const { to, reason } = verdict;
-  const of = { organizationId, agentId };
+  const agentRef = { organizationId, agentId };
   const [finding] = await tx.query<Finding & { isNew: boolean }>(
     `INSERT INTO machine_finding AS f (kind, provider, place, ref, agent_id, reason) VALUES ('gone', $1, $2, $3, $5, $4)
      ON CONFLICT (kind, provider, place, ref) DO UPDATE SET last_seen_at = muster_now(), reason = excluded.reason
@@ -42,17 +42,19 @@ async function decide(
   );
   if (finding!.isNew) {
     const message = `${reason}; if the next checks confirm this, the agent becomes ${to}`;
-    appendTimeline(tx, of, [{ kind: 'provisioning', source: 'watchdog', level: 'warn', message }]);
+    appendTimeline(tx, agentRef, [{ kind: 'provisioning', source: 'watchdog', level: 'warn', message }]);
     return 'found';
   }
-  // Said once; a machine that is there again ends the finding.
-  const said = finding!.actedAt !== null && to === 'offline';
-  if (said || !isConfirmed({ ...finding!, actedAt: null }, now, confirmMs)) return 'known';
+  // The move to offline is made once; a machine that is found again ends the finding.
+  const isRecorded = finding!.actedAt !== null && to === 'offline';
+  if (isRecorded || !isConfirmed({ ...finding!, actedAt: null }, now, confirmMs)) return 'known';
   await tx.execute(`UPDATE agent SET vm_state = 'gone', vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`, [
     agentId,
   ]);
-  await moveAgent(tx, { ...of, move: 'gone', to, source: 'watchdog', by: 'reaper', reason });
-  appendTimeline(tx, of, [{ kind: 'provisioning', source: 'watchdog', level: 'warn', message: `${to}: ${reason}` }]);
+  await moveAgent(tx, { ...agentRef, move: 'gone', to, source: 'watchdog', by: 'reaper', reason });
+  appendTimeline(tx, agentRef, [
+    { kind: 'provisioning', source: 'watchdog', level: 'warn', message: `${to}: ${reason}` },
+  ]);
   await tx.execute(
     to === 'terminated'
       ? `DELETE FROM machine_finding WHERE kind = 'gone' AND ref = $1`
@@ -60,7 +62,7 @@ async function decide(
     [agentId],
   );
   if (to === 'terminated') {
-    failRecordingsOfTerminated(tx, of);
+    failRecordingsOfTerminated(tx, agentRef);
     await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
   }
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });

@@ -6,12 +6,12 @@ import { type MoveOf, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import type { MachineParts } from './wake-machine';
 
-/** A machine that spoke so recently is taken to be there still. */
-const heardLatelySeconds = 90;
+/** A machine that reported within this many seconds is assumed to be running. */
+const recentReportSeconds = 90;
 const logger = new Logger('machines');
 
-/** Out of stopping or rebooting. An open wake that waited for this goes on. */
-export async function leaveOrder(
+/** Ends a stop or a reboot. An open wake that waited for it continues. */
+export async function finishOrder(
   parts: MachineParts,
   order: Order,
   { reason, state, failed = false }: { reason: string; state?: string; failed?: boolean },
@@ -20,11 +20,11 @@ export async function leaveOrder(
   const off = state === 'stopped' || state === 'gone';
   const idle = status === 'stopping' && statusSource === 'idle_monitor';
   await parts.database.transaction('system', async (tx) => {
-    const of = { organizationId, agentId };
-    const heardLately = status === 'stopping' && !off && (await wasHeardLately(tx, agentId));
-    const left = off ? 'stopped' : decideLeft(order, heardLately);
+    const agentRef = { organizationId, agentId };
+    const reportedRecently = status === 'stopping' && !off && (await hasReportedRecently(tx, agentId));
+    const left = off ? 'stopped' : decideFinalStatus(order, reportedRecently);
     const moved = await moveAgent(tx, {
-      ...of,
+      ...agentRef,
       ...endOf(status, left, idle),
       source: idle ? 'idle_monitor' : 'provider',
       reason,
@@ -40,44 +40,47 @@ export async function leaveOrder(
        WHERE id = $1`,
       [agentId, state ?? null, off, idle && !off, status === 'rebooting'],
     );
-    await continueWake(tx, of);
+    await continueWake(tx, agentRef);
     if (off) await tx.enqueue({ queue: 'dispatch', name: 'agent-stopped', payload: { agentId } });
     await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   });
 }
 
-function endOf(status: AgentStatus, to: LeftAs | 'stopped', idle: boolean): MoveOf<'stop_ended' | 'reboot_ended'> {
+function endOf(status: AgentStatus, to: FinalStatus | 'stopped', idle: boolean): MoveOf<'stop_ended' | 'reboot_ended'> {
   if (status !== 'stopping') return { move: 'reboot_ended', to: to === 'stopped' ? to : 'offline' };
   if (!idle) return { move: 'stop_ended', to };
   return { move: 'stop_ended', to, eventType: to === 'stopped' ? 'idle_stop_success' : 'idle_stop_failed' };
 }
 
-type LeftAs = 'offline' | 'online' | 'draining';
+type FinalStatus = 'offline' | 'online' | 'draining';
 
-/** A machine that could not be stopped is what it was, where it goes on reporting; of another nobody knows. */
-export function decideLeft(
+/**
+ * Decides the agent's status after a stop or a reboot that failed: a machine that was on and still reports keeps its
+ * status; any other agent is offline.
+ */
+export function decideFinalStatus(
   { status, previousStatus, drain }: Pick<Order, 'status' | 'previousStatus' | 'drain'>,
-  heardLately: boolean,
-): LeftAs {
-  if (status !== 'stopping' || previousStatus === 'offline' || !heardLately) return 'offline';
+  reportedRecently: boolean,
+): FinalStatus {
+  if (status !== 'stopping' || previousStatus === 'offline' || !reportedRecently) return 'offline';
   return onStatusOf({ drain });
 }
 
-async function wasHeardLately(tx: Transaction, agentId: string): Promise<boolean> {
+async function hasReportedRecently(tx: Transaction, agentId: string): Promise<boolean> {
   const rows = await tx.query(
     `SELECT FROM agent WHERE id = $1 AND last_seen > muster_now() - $2 * interval '1 second' FOR UPDATE`,
-    [agentId, heardLatelySeconds],
+    [agentId, recentReportSeconds],
   );
   return rows.length > 0;
 }
 
-async function continueWake(tx: Transaction, of: { organizationId: string; agentId: string }): Promise<void> {
+async function continueWake(tx: Transaction, agentRef: { organizationId: string; agentId: string }): Promise<void> {
   const [wake] = await tx.query<Pick<AgentWakeEntity, 'id' | 'reason' | 'source'>>(
     `UPDATE agent_wake SET next_try_at = muster_now() WHERE agent_id = $1 AND state = 'open' RETURNING id, reason, source`,
-    [of.agentId],
+    [agentRef.agentId],
   );
   if (!wake) return;
   const { id: wakeId, source, reason } = wake;
-  await moveAgent(tx, { ...of, move: 'wake', to: 'starting', source, reason });
+  await moveAgent(tx, { ...agentRef, move: 'wake', to: 'starting', source, reason });
   await tx.enqueue({ queue: 'dispatch', name: 'wake-agent', payload: { wakeId } });
 }

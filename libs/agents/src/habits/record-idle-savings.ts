@@ -1,30 +1,30 @@
 import type { AgentEntity, AgentIdleEntity, OrganizationSettingsEntity, Transaction } from '@muster/database';
 import { type MicroUsd, roundedQuotient } from '@muster/contracts';
 import { defaultBootMs, prewakeLeadMs } from '../lifecycle/boot-time';
-import { keptGaps, mostGaps } from './choose-idle-limit';
+import { addIdleGap, maxGaps } from './choose-idle-limit';
 import { savedMsOf } from './replay-idle';
 
 interface Habit
   extends
     Pick<AgentEntity, 'bootMs'>,
     Pick<OrganizationSettingsEntity, 'idleStopMinutes' | 'idleStopPolicy' | 'prewake'> {
-  /** Idle stop may end it at all. */
+  /** Whether idle stop may stop the machine at all. */
   stoppable: boolean;
   computeMicrosPerHour: MicroUsd;
 }
 
 interface Past extends Pick<AgentIdleEntity, 'scheduled' | 'onMs' | 'slept' | 'policy'> {
-  /** To the microsecond, which a Date does not have. */
+  /** Text, to the microsecond; a Date has only milliseconds. */
   at: string;
   lengthMs: number;
 }
 
-const mostSettled = 500;
-/** So much later than it is due an idle stop may come. */
+const maxIdleTimes = 500;
+/** Milliseconds by which an idle stop may be late. */
 const graceMs = 5 * 60_000;
 
-/** Says of an agent's idle times that are over, and of which nothing was said yet, what adaptive is worth in them. */
-export async function settleSavings(tx: Transaction, agentId: string): Promise<void> {
+/** Records what the adaptive policy saved, or would have saved, in each ended idle time without a recorded saving. */
+export async function recordIdleSavings(tx: Transaction, agentId: string): Promise<void> {
   const [habit] = await tx.query<Habit>(
     `SELECT a.boot_ms, s.idle_stop_minutes, s.idle_stop_policy, s.prewake,
             s.auto_stop_enabled AND NOT a.idle_auto_stop_exempt AND a.provider <> 'external' AS stoppable,
@@ -37,18 +37,18 @@ export async function settleSavings(tx: Transaction, agentId: string): Promise<v
     `SELECT began_at::text AS at, extract(epoch FROM ended_at - began_at)::float8 * 1000 AS length_ms, scheduled, on_ms,
             slept, policy
      FROM agent_idle WHERE agent_id = $1 AND ended_at IS NOT NULL
-     ORDER BY began_at DESC LIMIT ${mostSettled + mostGaps}`,
+     ORDER BY began_at DESC LIMIT ${maxIdleTimes + maxGaps}`,
     [agentId],
     'past_idle',
   );
   let gaps: number[] = [];
   for (const idle of past.reverse()) {
-    if (idle.policy === null) settle(tx, agentId, { habit: habit!, idle, gaps });
-    gaps = keptGaps(gaps, { ms: idle.lengthMs, scheduled: idle.scheduled });
+    if (idle.policy === null) recordSaving(tx, agentId, { habit: habit!, idle, gaps });
+    gaps = addIdleGap(gaps, { ms: idle.lengthMs, scheduled: idle.scheduled });
   }
 }
 
-function settle(
+function recordSaving(
   tx: Transaction,
   agentId: string,
   { habit, idle, gaps }: { habit: Habit; idle: Past; gaps: number[] },
@@ -56,10 +56,10 @@ function settle(
   const { idleStopPolicy: policy, idleStopMinutes, prewake, bootMs, stoppable, computeMicrosPerHour } = habit;
   const { lengthMs, scheduled, onMs, slept } = idle;
   const facts = { policy, gaps, limitMs: idleStopMinutes * 60_000, bootMs: bootMs ?? defaultBootMs, prewake };
-  // On for longer than any policy leaves it, something else kept it on: somebody at work, a stop that failed. The other
-  // policy would have had to wait for that as well.
-  const mostMs = facts.limitMs + (scheduled && prewake ? prewakeLeadMs(bootMs) : 0) + graceMs;
-  const isKnown = stoppable && onMs !== null && onMs <= mostMs;
+  // If the machine was on for longer than any policy allows, something else kept it on: a person who used it, or a
+  // failed stop. The other policy would have waited for that too.
+  const maxMs = facts.limitMs + (scheduled && prewake ? prewakeLeadMs(bootMs) : 0) + graceMs;
+  const isKnown = stoppable && onMs !== null && onMs <= maxMs;
   const saved = isKnown ? savedMsOf({ lengthMs, scheduled, onMs, slept }, facts) : null;
   const savedMs = saved === null ? null : Math.round(saved);
   const savedMicros =
@@ -67,6 +67,6 @@ function settle(
   tx.defer(
     'UPDATE agent_idle SET policy = $3, saved_ms = $4, saved_micros = $5 WHERE agent_id = $1 AND began_at = $2',
     [agentId, idle.at, policy, savedMs, savedMicros],
-    'settle_idle',
+    'record_idle_saving',
   );
 }

@@ -6,15 +6,18 @@ import { type FindInPacks, findExtension } from './find-extension';
 
 const lifetimeSeconds = 900;
 
-interface LendParts {
+interface PresignParts {
   database: Database;
   storage: ObjectStorage;
   findInPacks: FindInPacks;
 }
 
-/** Where a worker reads the file that a command of it is about: signed at that moment, however late it is taken. */
-export async function lendDownload(
-  { database, storage, findInPacks }: LendParts,
+/**
+ * Returns a presigned URL for the file of a deploy_extension command. The URL is signed at the time of the request, so
+ * it is valid even if the command was waiting for long.
+ */
+export async function presignExtension(
+  { database, storage, findInPacks }: PresignParts,
   { organizationId, agentId, commandId }: { organizationId: string; agentId: string; commandId: string },
   now: Date,
 ): Promise<DownloadTicket> {
@@ -24,7 +27,7 @@ export async function lendDownload(
      FROM agent_command
      WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND kind = 'deploy_extension'`,
     [commandId, agentId, organizationId],
-    'lend_download',
+    'presign_extension',
   );
   if (!command) throw noSuchCommand();
   if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command has already ended.' });

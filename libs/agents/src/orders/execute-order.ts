@@ -8,9 +8,9 @@ import {
   backoffMs,
   type ControlLimits,
   describeLimitMs,
-  held,
+  withLease,
   isPermanent,
-  later,
+  postpone,
   type Order,
   reasonOf,
 } from './machine-order';
@@ -20,8 +20,8 @@ import { stopMachine } from './stop-machine';
 import type { MachineParts } from './wake-machine';
 import { cancelWake } from '../lifecycle/wakes';
 
-/** One step of what an agent's status asks of its machine: stopping, rebooting, terminated. */
-export async function carryOutOrder(parts: MachineParts, agentId: string, limits: ControlLimits): Promise<void> {
+/** Executes one step of the order that follows from an agent's status: stopping, rebooting or terminated. */
+export async function executeOrder(parts: MachineParts, agentId: string, limits: ControlLimits): Promise<void> {
   const order = await parts.database.transaction('system', (tx) => claim(tx, agentId));
   if (!order) return;
   switch (order.status) {
@@ -32,19 +32,22 @@ export async function carryOutOrder(parts: MachineParts, agentId: string, limits
     case 'terminated':
       return terminate(parts, order);
     default:
-      return beginAsDescribed(parts, order);
+      return applyDescription(parts, order);
   }
 }
 
-/** What the order's own row has of it. */
-type Asked = 'issuedAgoMs' | 'attempt' | 'error' | 'refusals';
+/** The fields of an order that its own row has. */
+type OrderRowField = 'issuedAgoMs' | 'attempt' | 'error' | 'refusals';
 
 const ordered = ['stopping', 'rebooting', 'terminated'];
 const logger = new Logger('machines');
 
-/** Takes the agent's order for as long as a try may last; null where there is none, or somebody is at it. */
+/**
+ * Claims the agent's order for the duration of one attempt. Returns null if there is no order or another process
+ * executes it.
+ */
 async function claim(tx: Transaction, agentId: string): Promise<Order | null> {
-  const [agent] = await tx.query<Omit<Order, Asked>>(
+  const [agent] = await tx.query<Omit<Order, OrderRowField>>(
     `SELECT ${machineColumns}, extract(epoch FROM muster_now() - a.status_since)::float8 * 1000 AS for_ms,
             a.status_source, a.previous_status, a.last_seen IS NULL AND a.vm_state IS NULL AS never_seen, a.drain
      FROM agent a WHERE a.id = $1 FOR UPDATE`,
@@ -57,7 +60,7 @@ async function claim(tx: Transaction, agentId: string): Promise<Order | null> {
     const isNew = agent.neverSeen && agent.status === 'stopped' && agent.provider !== 'local';
     return isNew ? { ...agent, issuedAgoMs: null, attempt: 1, error: null, refusals: 0 } : null;
   }
-  const [order] = await tx.query<Pick<Order, Asked>>(
+  const [order] = await tx.query<Pick<Order, OrderRowField>>(
     `INSERT INTO agent_control AS c (agent_id, organization_id, status, status_since, attempt, next_try_at)
      SELECT id, organization_id, status, status_since, 1, muster_now() + $2 * interval '1 millisecond'
      FROM agent WHERE id = $1
@@ -84,11 +87,11 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
   let left: string | null = null;
   try {
     const machine = machineOf(order, keyRing, clock);
-    await held(parts, order, () => machines.get(order.provider).terminate(machine));
+    await withLease(parts, order, () => machines.get(order.provider).terminate(machine));
   } catch (error) {
-    // What nobody here can end is not ours to wait for.
+    // A permanent error: the service cannot terminate this machine, so it does not try again.
     if (!isPermanent(error)) {
-      return later(parts, order, { delayMs: backoffMs(order.attempt, 3_600_000), error: reasonOf(error) });
+      return postpone(parts, order, { delayMs: backoffMs(order.attempt, 3_600_000), error: reasonOf(error) });
     }
     left = reasonOf(error);
     logger.warn(`could not terminate the machine of agent ${agentId}: ${left}`);
@@ -120,15 +123,15 @@ function leftAlone(reason: string): string {
   return `its machine was not terminated: ${reason}`;
 }
 
-/** A machine that was there before its agent is as its control plane says. */
-async function beginAsDescribed(parts: MachineParts, order: Order): Promise<void> {
+/** Sets a new agent's status from the provider's description, because its machine may already be running. */
+async function applyDescription(parts: MachineParts, order: Order): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { agentId, organizationId } = order;
   const found = await describeWithin(machines.get(order.provider), machineOf(order, keyRing, clock), describeLimitMs);
   if (!found) return;
   await database.transaction('system', async (tx) => {
     if (found.state === 'running' || found.state === 'starting') {
-      const reason = `its provider says that it is ${found.state}; it has not reported yet`;
+      const reason = `its provider reports that it is ${found.state}; it has not reported yet`;
       await moveAgent(tx, { organizationId, agentId, move: 'found_on', to: 'offline', source: 'provider', reason });
     }
     await tx.execute('UPDATE agent SET vm_state = $2, vm_ip = $3 WHERE id = $1', [agentId, found.state, found.ip]);

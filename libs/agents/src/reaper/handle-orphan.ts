@@ -22,8 +22,8 @@ interface Claimed extends Pick<AgentEntity, 'organizationId' | 'status'> {
 const stopLimitMs = 30_000;
 const logger = new Logger('reaper');
 
-/** Decides about one machine that seemed to be nobody's, and stops it if that was so before and long enough. */
-export async function settleOrphan(
+/** Handles one machine that no agent seems to own, and stops it if the finding is confirmed. */
+export async function handleOrphan(
   database: Database,
   provider: MachineProvider,
   { place, found }: { place: Place; found: ListedMachine },
@@ -32,19 +32,19 @@ export async function settleOrphan(
   const decided = await database.transaction('system', (tx) => decide(tx, { place, found }, provider, limits));
   if (decided.step !== 'stop') return decided.step;
   const { owner, reason } = decided;
-  const what = `${place.provider} machine ${found.ref}`;
+  const subject = `${place.provider} machine ${found.ref}`;
   try {
     await unless(limits.signal, stopLimitMs, provider.stop(machineOfOrphan(place.asking, found)));
   } catch (error) {
-    const said = (error as Error).message;
-    logger.error(`could not stop ${what} (${reason}): ${said}`);
+    const message = (error as Error).message;
+    logger.error(`could not stop ${subject} (${reason}): ${message}`);
     await database.transaction('system', async (tx) => {
       await tx.execute(`UPDATE machine_finding SET acted_at = NULL ${whereOrphan}`, keyOf(place, found));
-      record(tx, owner, 'error', `the machine ${found.ref}, which no agent owns, could not be stopped: ${said}`);
+      record(tx, owner, 'error', `the machine ${found.ref}, which no agent owns, could not be stopped: ${message}`);
     });
     return 'failed';
   }
-  logger.warn(`stopped ${what}: ${reason}`);
+  logger.warn(`stopped ${subject}: ${reason}`);
   await database.transaction('system', (tx) => {
     record(tx, owner, 'warn', `the machine ${found.ref} was stopped: ${reason}`);
     return Promise.resolve();
@@ -59,7 +59,7 @@ interface Owner {
 
 const whereOrphan = `WHERE kind = 'orphan' AND provider = $1 AND place = $2 AND ref = $3`;
 
-/** One replica at a time, with the rows as they are now. */
+/** Decides under a lock, so that one replica at a time uses the current rows. */
 async function decide(
   tx: Transaction,
   { place, found }: { place: Place; found: ListedMachine },
@@ -90,7 +90,7 @@ async function decide(
     await tx.execute(`DELETE FROM machine_finding ${whereOrphan}`, key);
     return { step: 'owned', ...none };
   }
-  // What a place says of somebody else's agent does not get into that one's timeline.
+  // A place's report about another organization's agent is not recorded on that agent's timeline.
   const owner =
     claimed && agentId && here({ ...claimed, agentId }) ? { organizationId: claimed.organizationId, agentId } : null;
   const [finding] = await tx.query<Finding & { isNew: boolean }>(
@@ -109,12 +109,15 @@ async function decide(
   if (isNew || !isOn || !stops || !isConfirmed(finding!, now, confirmMs)) {
     return { step: isNew ? 'found' : 'known', reason, owner };
   }
-  // Nobody else stops it for as long as that may take; should we end before it is done, a later pass does it.
+  // No other replica stops it during this time. If this process ends first, a later pass stops it.
   await tx.execute(`UPDATE machine_finding SET acted_at = muster_now() ${whereOrphan}`, key);
   return { step: 'stop', reason, owner };
 }
 
-/** What carries no mark of an organization of ours is somebody else's, and not for us to judge. */
+/**
+ * Whether the machine has the tag of an organization of this service. Other machines belong to other services and are
+ * left alone.
+ */
 async function isOrganizations(tx: Transaction, { organizationId }: ListedMachine): Promise<boolean> {
   if (!organizationId || !isUuid(organizationId)) return false;
   return (await tx.query('SELECT FROM organization WHERE id = $1', [organizationId])).length > 0;
@@ -128,7 +131,7 @@ function keyOf(place: Place, { ref }: ListedMachine): string[] {
   return [place.provider, place.name, ref];
 }
 
-/** A long id and its usual short form. */
+/** Returns a container's long id and its usual short form. */
 function namesOf(id: string): string[] {
   return [id, id.slice(0, 12)];
 }
