@@ -1,15 +1,15 @@
 import { hasHalfPair } from '@muster/platform';
 
-/** What a row holds, by the names of its columns. */
+/** The cells of a row by column name. */
 export interface Cells {
   has(column: string): boolean;
   get(column: string): unknown;
   keys(): Iterable<string>;
 }
 
-/** A row as it was given: what its columns hold, or why it could not be read. */
+/** An input row: its cells, or why it could not be read. */
 export interface GivenRow {
-  /** From 1. */
+  /** Number of the row, from 1. */
   row: number;
   cells: Cells;
   errors: string[];
@@ -18,20 +18,20 @@ export interface GivenRow {
 export interface RowRule {
   /** The workflow's variables. */
   names: ReadonlySet<string>;
-  /** Variable to column. */
+  /** Column name by variable name. */
   mapping?: Record<string, string>;
-  /** What every row has unless it says otherwise. */
+  /** Values for variables that a row does not contain. */
   defaults: Record<string, string>;
 }
 
 export type CheckedRow = { variables: Record<string, string> } | { errors: string[] };
 
-/** The interface's limit on a variable's text. */
+/** Maximum number of characters of a variable, as the interface defines it. */
 const maxCharacters = 65_536;
-/** A row of a thousand faulty columns is not told all of them. */
+/** Maximum number of errors that are returned for a row. */
 const maxErrors = 10;
 
-/** The row's variables, or everything that is wrong with it. */
+/** Returns the row's variables, or all of its errors. */
 export function checkRow({ cells, errors: unread }: GivenRow, { names, mapping, defaults }: RowRule): CheckedRow {
   const errors = [...unread];
   const variables: Record<string, string> = {};

@@ -39,14 +39,14 @@ interface Run {
   agentId: string;
   row: number;
   variables: string;
-  /** The concurrency keys that it asks for, as they are stored. */
+  /** The concurrency keys of the run in their stored form. */
   keys: string | null;
 }
 
 const rowsAtOnce = 500;
 const charactersAtOnce = 1024 * 1024;
 
-/** Queues a run for each row that is right, all in this transaction, and says of each other row what is wrong. */
+/** Queues a run for each valid row, all in this transaction, and returns the errors of the other rows. */
 export async function launchBatch(
   tx: Transaction,
   caller: Actor,
@@ -98,7 +98,7 @@ export async function launchBatch(
   return { batchId, queued: runs.length, rejected, jobIds: runs.map(({ id }) => id) };
 }
 
-/** What would become of each row, without anything being queued. */
+/** Checks the rows without queueing anything. */
 export async function checkBatch(
   tx: Transaction,
   organizationId: string,
@@ -108,7 +108,7 @@ export async function checkBatch(
   return { total: rows.length, wrong: rejected.length, rejected };
 }
 
-/** The rows as they would be queued, once nothing is wrong with what all of them share. */
+/** Checks what all rows share, and returns the runs that can be queued and the rejected rows. */
 async function lookAt(
   tx: Transaction,
   organizationId: string,
@@ -164,7 +164,9 @@ async function factsOf(
   return facts;
 }
 
-/** What is wrong with every row at once is the request's fault, and not each row's. */
+/**
+ * Returns the rule for all rows. Throws if it is wrong, because that is an error of the request and not of each row.
+ */
 function ruleOf(names: readonly string[], { mapping, variables: defaults = {} }: CheckInput): RowRule {
   const unknown = (field: string, given: Record<string, string>) =>
     Object.keys(given)
@@ -196,7 +198,7 @@ async function sort(
   return { runs, rejected };
 }
 
-/** Those of the workflow, with the row's variables filled in. */
+/** Returns the keys of the workflow with the values of the row, in their stored form. */
 function keysOf(
   ofWorkflow: readonly ConcurrencyKey[],
   variables: Record<string, string>,
@@ -237,7 +239,10 @@ function* chunksOf(runs: Run[]): Generator<Run[]> {
   if (chunk.length) yield chunk;
 }
 
-/** As insertJob writes one down; the timeline and the message are for all of an agent's at once. */
+/**
+ * Inserts runs like insertJob does. The timeline entry and the message are written once per agent, by
+ * recordOnTimelines.
+ */
 async function insertRuns(
   tx: Transaction,
   {
@@ -297,7 +302,7 @@ async function insertRuns(
   );
 }
 
-/** In the order of their ids, so that two batches never wait for each other's timelines. */
+/** Records the queued runs on their agents' timelines in the order of agent ids, so that batches cannot deadlock. */
 async function recordOnTimelines(
   tx: Transaction,
   {

@@ -40,12 +40,12 @@ describe('concurrency keys', () => {
     return { agents, jobs, look: () => Promise.all(agents.map((id) => lab.dispatch.startNext(id))) };
   };
 
-  it('are held by as many runs as their limit, by priority and age, however many look at once', async () => {
+  it('are held by at most as many runs as their limit, by priority and age, under concurrent dispatches', async () => {
     const { jobs, look } = await onAgents(8);
     const ended: string[] = [];
     for (let round = 0; round < jobs.length; round += 1) {
       await look();
-      // Who was passed over for one that is ahead starts with the next look, if that one did not.
+      // A job that was skipped for one ahead of it starts in the next round, if the job ahead did not start.
       await look();
       const held = await holders();
       expect(held).toHaveLength(1);
@@ -61,11 +61,11 @@ describe('concurrency keys', () => {
       expect(await holders()).toEqual([]);
     }
     expect(new Set(ended)).toEqual(new Set(jobs));
-    // Which of eight that are there at once is first is a race; those that wait for it go by age.
+    // Which of the eight concurrent jobs starts first is a race; the waiting ones start by age.
     expect(ended.slice(1)).toEqual(jobs.filter((id) => id !== ended[0]));
   });
 
-  it('have their limit changed and removed only when no start is counting who holds them', async () => {
+  it('have their limit changed and deleted only while no dispatch counts the holders', async () => {
     const { harness, organizationId, caller } = lab;
     const key = 'limited';
     const changes = [
@@ -82,7 +82,7 @@ describe('concurrency keys', () => {
     expect(await lab.query('SELECT key FROM concurrency_limit WHERE key = $1', [key])).toEqual([]);
   });
 
-  it('let the next job of the machine pass that asks for none, and start the one that waited once they are free', async () => {
+  it('do not block a job without keys, and let the waiting job start once they are free', async () => {
     const { jobs, agents, look } = await onAgents(2);
     await lab.dispatch.startNext(agents[0]!);
     const next = await lab.launch({ agentId: agents[1] });
@@ -95,7 +95,7 @@ describe('concurrency keys', () => {
     await end(jobs[1]!, 'failed');
   });
 
-  it('of several limits the smallest holds, and a retry gives its keys up in between', async () => {
+  it('have the smallest of several limits, and are released between a failed run and its retry', async () => {
     const { jobs, agents, look } = await onAgents(2, { concurrencyKeys: [{ key: 'two', limit: 2 }], maxRetries: 1 });
     await look();
     expect(await holders()).toEqual([...jobs].sort());
@@ -115,8 +115,8 @@ describe('concurrency keys', () => {
     for (const id of retries) await end(id);
   });
 
-  it.each(['given up', 'deleted', 'given up and deleted'])(
-    'are held by a run that is %s until its machine is cleared of it',
+  it.each(['failed by the service', 'deleted', 'failed by the service and deleted'])(
+    'are held by a run that is %s until its machine is cleared',
     async (how) => {
       const { jobs, agents, look } = await onAgents(2);
       const [jobId, next] = jobs as [string, string];
@@ -132,7 +132,8 @@ describe('concurrency keys', () => {
         } as const;
         if (how !== 'deleted')
           await giveUpRun(tx, { organizationId, jobId, agentId: agents[0]!, retries: false, now, ...word });
-        if (how !== 'given up') await deleteJob(tx, caller, jobId, { now, forget: () => Promise.resolve() });
+        if (how !== 'failed by the service')
+          await deleteJob(tx, caller, jobId, { now, forget: () => Promise.resolve() });
       });
       await look();
       expect(await holders()).toEqual([jobId]);
@@ -151,7 +152,7 @@ describe('concurrency keys', () => {
     },
   );
 
-  it('of a workflow are asked for by each of its runs, beside a launch’s own', async () => {
+  it('are required by each run of a workflow that has keys, in addition to the keys of the launch', async () => {
     const { organizationId } = lab;
     const { id: workflowId } = await makeWorkflow(lab.harness.db, { organizationId, variables: ['USER'] });
     const ofWorkflow = JSON.stringify([{ key: 'login:{{USER}}', limit: 2 }]);
@@ -171,7 +172,7 @@ describe('concurrency keys', () => {
     await end(jobId);
   });
 
-  it('have a limit of the organization’s own: the smallest holds, and with 0 none begins', async () => {
+  it('can have a limit of the organization, which applies if it is the smallest; with 0 no run starts', async () => {
     const { organizationId, caller } = lab;
     const key = 'paused';
     const within = (work: (tx: Transaction) => Promise<void>) => lab.harness.db.transaction({ organizationId }, work);
@@ -191,7 +192,7 @@ describe('concurrency keys', () => {
     for (const id of jobs) await end(id);
   });
 
-  it('that were leaked are found and given back, and no others', async () => {
+  it('are released if they were leaked, and only then', async () => {
     const { jobs, look } = await onAgents(2);
     await look();
     const repair = () => repairLeases(lab.harness.db, new Round('repair leases'));
@@ -212,7 +213,7 @@ describe('concurrency keys', () => {
     await end(jobs.find((id) => id !== holder)!);
   });
 
-  it('are not waited for any more by what is cancelled', async () => {
+  it('are no longer waited for by a cancelled job', async () => {
     const { jobs, agents } = await onAgents(2);
     const { organizationId } = lab;
     await lab.dispatch.startNext(agents[0]!);
@@ -224,7 +225,7 @@ describe('concurrency keys', () => {
     expect(await lab.query('SELECT job_id FROM concurrency_lease')).toEqual([]);
   });
 
-  it('hold variables, of the workflow alone, and are of one organization', async () => {
+  it('can contain the variables of the workflow and no others', async () => {
     const odd = `%_'"{}\\ \u2028ключ`;
     const { id: workflowId } = await makeWorkflow(lab.harness.db, {
       organizationId: lab.organizationId,
@@ -241,7 +242,7 @@ describe('concurrency keys', () => {
     await expect(launch('portal:{{PASSWORD}}')).rejects.toMatchObject({ code: 'invalid_payload' });
     await expect(launch('portal:{{USER}}', 'x'.repeat(200))).rejects.toMatchObject({ code: 'invalid_payload' });
     await expect(launch('{{USER}}', ' ')).rejects.toMatchObject({ code: 'invalid_payload' });
-    // A variable's own braces are text.
+    // Braces in the value of a variable are plain text.
     await end(await launch('{{USER}}', '{{USER}}'));
   });
 });

@@ -9,7 +9,7 @@ import { sweepDispatch } from './sweep-dispatch';
 
 jest.setTimeout(60_000);
 
-describe('may the agent’s first job start now?', () => {
+describe('decideStart', () => {
   const facts: StartFacts = {
     agent: { status: 'online', provider: 'local', drain: null, currentJobId: null },
     head: { id: 'j', vaultKeys: [] },
@@ -23,58 +23,66 @@ describe('may the agent’s first job start now?', () => {
   const agent = (change: Partial<StartFacts['agent']>) => ({ agent: { ...facts.agent, ...change } });
 
   it.each<[string, Partial<StartFacts>, object]>([
-    ['it may', {}, { action: 'start' }],
-    ['nothing is queued', { head: null }, { action: 'none' }],
-    ['another has the machine', agent({ currentJobId: 'k' }), { action: 'wait', waiting: 'agent_busy' }],
-    ['the agent drains', agent({ drain: 'finish' }), { action: 'wait', waiting: 'draining' }],
-    ['a secret is missing', { missingSecrets: ['A'] }, { action: 'fail', code: 'secret_missing' }],
+    ['starts a job that nothing prevents', {}, { action: 'start' }],
+    ['does nothing if no job is queued', { head: null }, { action: 'none' }],
     [
-      'there is nothing to run',
+      'waits if another job occupies the agent',
+      agent({ currentJobId: 'k' }),
+      { action: 'wait', waiting: 'agent_busy' },
+    ],
+    ['waits while the agent drains', agent({ drain: 'finish' }), { action: 'wait', waiting: 'draining' }],
+    ['fails if a secret is missing', { missingSecrets: ['A'] }, { action: 'fail', code: 'secret_missing' }],
+    [
+      'fails if there is nothing to run',
       { head: { id: 'j', vaultKeys: [], nothingToRun: true } },
       { action: 'fail', code: 'nothing_to_run' },
     ],
-    ['the machine lacks what it needs', { missingParts: ['python'] }, { action: 'fail', code: 'machine_cannot' }],
     [
-      'it is stopped, and lacked something when it was on',
+      'fails if the machine lacks a part that the job needs',
+      { missingParts: ['python'] },
+      { action: 'fail', code: 'machine_cannot' },
+    ],
+    [
+      'wakes a stopped machine that lacked a part when it was online',
       { ...agent({ status: 'stopped' }), missingParts: ['python'] },
       { action: 'wake' },
     ],
     [
-      'the gate is closed',
+      'waits if the billing gate is closed',
       { gate: { canLaunchRuns: false, reason: 'r' } },
       { action: 'wait', waiting: 'billing_gate' },
     ],
     [
-      'the organization runs as many as it may',
+      'waits if the organization’s limit of concurrent runs is reached',
       { maxConcurrentRuns: 2, runningInOrganization: 2 },
       { action: 'wait', waiting: 'concurrency_limit' },
     ],
     [
-      'a key of it has no room, and its machine sleeps: nobody wakes it',
+      'does not wake a stopped machine if a key of the job is full',
       { ...agent({ status: 'stopped' }), fullKeys: [{ key: 'k', most: 1, held: 1 }] },
       { action: 'wait', waiting: 'concurrency_key' },
     ],
-    ['the machine is stopped', agent({ status: 'stopped' }), { action: 'wake', waiting: 'agent_waking' }],
-    ['the machine is offline', agent({ status: 'offline' }), { action: 'wake', waiting: 'agent_waking' }],
+    ['wakes a stopped machine', agent({ status: 'stopped' }), { action: 'wake', waiting: 'agent_waking' }],
+    ['wakes an offline machine', agent({ status: 'offline' }), { action: 'wake', waiting: 'agent_waking' }],
     [
-      'it did not wake a moment ago',
+      'waits if a wake failed a moment ago',
       { ...agent({ status: 'stopped' }), wakeRestsUntil: new Date() },
       { action: 'wait', waiting: 'agent_offline' },
     ],
     [
-      'it is stopped and auto-wake is off',
+      'waits for a stopped machine if auto-wake is off',
       { ...agent({ status: 'stopped' }), autoWake: false },
       { action: 'wait', waiting: 'agent_offline', blocked: true },
     ],
     [
-      'nobody can start it from here',
+      'waits for an offline machine that the service cannot start',
       agent({ status: 'offline', provider: 'external' }),
       { action: 'wait', waiting: 'agent_offline' },
     ],
-    ['it is waking', agent({ status: 'starting' }), { action: 'wait', waiting: 'agent_waking' }],
-    ['it reboots', agent({ status: 'rebooting' }), { action: 'wait', waiting: 'agent_waking' }],
-    ['it is stopping', agent({ status: 'stopping' }), { action: 'wait', waiting: 'agent_offline' }],
-    ['it is gone', agent({ status: 'terminated' }), { action: 'fail', code: 'agent_not_ready' }],
+    ['waits while the machine starts', agent({ status: 'starting' }), { action: 'wait', waiting: 'agent_waking' }],
+    ['waits while the machine reboots', agent({ status: 'rebooting' }), { action: 'wait', waiting: 'agent_waking' }],
+    ['waits while the machine stops', agent({ status: 'stopping' }), { action: 'wait', waiting: 'agent_offline' }],
+    ['fails if the agent is terminated', agent({ status: 'terminated' }), { action: 'fail', code: 'agent_not_ready' }],
   ])('%s', (_, change, expected) => {
     expect(decideStart({ ...facts, ...change })).toMatchObject({ ...expected, reason: expect.any(String) });
   });
@@ -106,7 +114,7 @@ describe('dispatch', () => {
     );
   const drop = (key: string) => lab.query('DELETE FROM vault_secret WHERE key = $1', [key]);
 
-  it('never gives an agent a second job while it has one, however many launch and enqueue at once', async () => {
+  it('never dispatches a second job to an occupied agent, however many launches and dispatches are concurrent', async () => {
     const launched = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const jobId = await lab.launch({ agentId });
@@ -127,7 +135,7 @@ describe('dispatch', () => {
     expect(await unequalCounters(lab.harness.db)).toEqual([]);
   });
 
-  it('goes by priority, and by arrival among equals', async () => {
+  it('starts jobs by priority, then by arrival', async () => {
     const jobs: Record<string, string> = {};
     for (const [name, priority] of [
       ['first', 5],
@@ -146,7 +154,7 @@ describe('dispatch', () => {
     expect(order).toEqual(['high', 'first', 'second', 'low']);
   });
 
-  it('says what the others wait for, and since when', async () => {
+  it('records what the other jobs wait for, and since when', async () => {
     const running = await lab.launch({ agentId });
     const waiting = await lab.launch({ agentId });
     await lab.dispatch.startNext(agentId);
@@ -157,7 +165,7 @@ describe('dispatch', () => {
     expect((await read(waiting)).waitingSince).toEqual(waitingSince);
   });
 
-  it('keeps the organization’s limit over all of its agents', async () => {
+  it('applies the organization’s limit of concurrent runs across all of its agents', async () => {
     await lab.query('UPDATE organization_settings SET max_concurrent_runs = 2 WHERE organization_id = $1', [
       lab.organizationId,
     ]);
@@ -177,7 +185,7 @@ describe('dispatch', () => {
     expect(reasons.filter((reason) => reason === 'concurrency_limit')).toHaveLength(3);
   });
 
-  it('wakes a machine that sleeps, once, and says that the job waits for it', async () => {
+  it('wakes a stopped machine once, and records that the job waits for it', async () => {
     const asleep = (
       await makeAgent(lab.harness.db, {
         organizationId: lab.organizationId,
@@ -192,7 +200,7 @@ describe('dispatch', () => {
     expect(await lab.query('SELECT state FROM agent_wake WHERE agent_id = $1', [asleep])).toEqual([{ state: 'open' }]);
   });
 
-  it('leaves a sleeping machine alone where auto-wake is off, and says so', async () => {
+  it('does not wake a stopped machine if auto-wake is off, and records that', async () => {
     await lab.query('UPDATE organization_settings SET vm_auto_wake_on_job = false');
     const asleep = (
       await makeAgent(lab.harness.db, {
@@ -212,7 +220,7 @@ describe('dispatch', () => {
     expect(events).toEqual([{ type: 'wake_blocked' }]);
   });
 
-  it('fails a job whose secret is not in the vault, and goes on with the next', async () => {
+  it('fails a job whose secret is not in the vault, and starts the next', async () => {
     await keep('NOWHERE');
     const jobId = await lab.launch({ agentId, vaultKeys: ['NOWHERE'], maxRetries: 2 });
     const next = await lab.launch({ agentId });
@@ -227,7 +235,7 @@ describe('dispatch', () => {
     expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('fails a job that needs what its machine lacks before it is sent, and goes on with the next', async () => {
+  it('fails a job before its dispatch if the machine lacks a part that it needs, and starts the next', async () => {
     await lab.query('UPDATE agent SET capabilities = $2 WHERE id = $1', [
       agentId,
       JSON.stringify([
@@ -253,7 +261,7 @@ describe('dispatch', () => {
     expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('fails a job whose secret goes while its command is on the way, and goes on with the next', async () => {
+  it('fails a job whose secret is deleted before its command is delivered, and starts the next', async () => {
     await keep('FLEETING');
     const jobId = await lab.launch({ agentId, vaultKeys: ['FLEETING'], maxRetries: 2 });
     const next = await lab.launch({ agentId });
@@ -265,7 +273,7 @@ describe('dispatch', () => {
     expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('gives an undelivered command again instead of making a second one', async () => {
+  it('delivers an undelivered command again instead of creating a second one', async () => {
     const jobId = await lab.launch({ agentId });
     await lab.dispatch.startNext(agentId);
     expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'resume', jobId });
@@ -275,7 +283,7 @@ describe('dispatch', () => {
     expect(await commands(agentId)).toHaveLength(1);
   });
 
-  it('makes a new job of a failed one that has attempts left, after its delay', async () => {
+  it('starts a new job after the retry delay if a failed job has attempts left', async () => {
     const jobId = await lab.launch({ agentId, maxRetries: 1, retryDelayMs: 3_600_000 });
     await lab.dispatch.startNext(agentId);
     await end(jobId, 'failed');
@@ -292,7 +300,7 @@ describe('dispatch', () => {
     expect(await read(jobId)).toMatchObject({ status: 'failed', attempt: 1 });
   });
 
-  it('reads the first of its queue by an index, without sorting the others', async () => {
+  it('reads the first job of a queue by an index, without sorting the others', async () => {
     const agentId = await lab.makeOnlineAgent();
     await lab.launch({ agentId });
     const asked = jest.spyOn(Transaction.prototype, 'queryAll');

@@ -7,11 +7,11 @@ import { seeded } from '@muster/testing';
 
 jest.setTimeout(300_000);
 
-/** How many times a job and a stop meet. */
+/** Number of agents; in each round, each of them gets a job and an idle stop at the same time. */
 const machines = 25;
 const rounds = longForm('IDLE_RACE_ROUNDS', { short: 10, long: 400 });
 
-describe('a job that arrives at the moment of an idle stop', () => {
+describe('a job that is launched during an idle stop', () => {
   let lab: JobsLab;
   let agentIds: string[];
   let machine: MachineControl;
@@ -39,7 +39,7 @@ describe('a job that arrives at the moment of an idle stop', () => {
 
   const random = seeded(20_261_121);
 
-  /** Idle past its limit, without a job. */
+  /** Resets the agents: online, without a job, and idle for longer than the limit. */
   const reset = () =>
     lab.query(
       `WITH jobs AS (DELETE FROM job WHERE agent_id = ANY($1)),
@@ -59,7 +59,7 @@ describe('a job that arrives at the moment of an idle stop', () => {
     for (let turns = Math.floor(random() * upTo); turns > 0; turns -= 1) await new Promise(setImmediate);
   };
 
-  /** The message's handler runs once the launch has committed, after the stop, before it, or in its middle. */
+  /** Launches a job and handles its dispatch message: after the stop, before it, or during it. */
   async function arrive(agentId: string): Promise<void> {
     await pause(12);
     await lab.launch({ agentId });
@@ -72,7 +72,9 @@ describe('a job that arrives at the moment of an idle stop', () => {
     return (await stopIfIdle(lab.harness.db, agentId, { now: new Date() }))?.action === 'stop';
   }
 
-  /** What the machine's provider and the handlers do next, told by rows and messages alone. */
+  /**
+   * Executes what the provider and the message handlers do next, based only on rows and messages. Returns the outcome.
+   */
   async function settle(agentId: string): Promise<'prevented' | 'woken' | string> {
     const read = async () =>
       (
@@ -85,25 +87,27 @@ describe('a job that arrives at the moment of an idle stop', () => {
       )[0]!;
     const before = await read();
     if (before.status === 'online') {
-      return before.currentJobId === before.jobId && before.commandId ? 'prevented' : 'online, and the job forgotten';
+      return before.currentJobId === before.jobId && before.commandId
+        ? 'prevented'
+        : 'online, but the job was not dispatched';
     }
     if (before.status !== 'stopping') return `the agent is ${before.status}`;
-    if (before.commandId) return 'stopping under a job that was given';
-    if (!(await enqueued(agentId)).includes('control-agent')) return 'stopping, and nobody tells the provider';
+    if (before.commandId) return 'stopping although a job was dispatched';
+    if (!(await enqueued(agentId)).includes('control-agent')) return 'stopping without a message for the provider';
     await lab.query(`DELETE FROM outbox WHERE payload->>'agentId' = $1`, [agentId]);
     await machine.control(agentId);
-    if (!(await enqueued(agentId)).includes('dispatch-agent')) return 'stopped, and nobody looks at its jobs';
+    if (!(await enqueued(agentId)).includes('dispatch-agent')) return 'stopped without a message for its jobs';
     await lab.dispatch.startNext(agentId);
     const after = await read();
-    if (after.status !== 'starting' || after.wakes !== 1) return `stopped with a job, and not woken: ${after.status}`;
+    if (after.status !== 'starting' || after.wakes !== 1) return `stopped with a job, but not woken: ${after.status}`;
     await lab.harness.db.transaction('system', (tx) =>
       takeHandshake(tx, lab.organizationId, { agentId, bootId: newId(), workerVersion: '1' }),
     );
     await lab.dispatch.startNext(agentId);
-    return (await read()).commandId ? 'woken' : 'woken, and the job forgotten';
+    return (await read()).commandId ? 'woken' : 'woken, but the job was not dispatched';
   }
 
-  it('prevents it, or has the machine woken again; no job waits for a machine that nobody wakes', async () => {
+  it('prevents the stop or has the machine woken again, so that no job waits for a machine that stays off', async () => {
     const outcomes: Record<string, number> = {};
     for (let round = 0; round < rounds; round += 1) {
       await reset();
@@ -120,14 +124,14 @@ describe('a job that arrives at the moment of an idle stop', () => {
       }
     }
     process.stdout.write(
-      `idle stop against arriving jobs, ${machines * rounds} meetings: ${JSON.stringify(outcomes)}\n`,
+      `idle stops concurrent with launches, ${machines * rounds} cases: ${JSON.stringify(outcomes)}\n`,
     );
     expect(Object.keys(outcomes).sort()).toEqual(['no stop: prevented', 'stop: woken']);
-    // Both were met often enough to mean something.
+    // Both outcomes occurred often enough to be meaningful.
     for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan((machines * rounds) / 50);
   });
 
-  it('is not disturbed by the watch for silent machines either', async () => {
+  it('is not affected by the sweep for silent agents: none of these stays online', async () => {
     await reset();
     await lab.query(`UPDATE agent SET last_seen = now() - interval '1 hour' WHERE id = ANY($1)`, [agentIds]);
     await Promise.all([

@@ -7,12 +7,12 @@ import { sweepDispatch } from './sweep-dispatch';
 
 const waitingAgents = 600;
 
-describe('the sweep of what nobody rang for', () => {
+describe('the dispatch sweep', () => {
   let lab: JobsLab;
 
   beforeAll(async () => {
     lab = await openJobsLab();
-    // Off, with auto-wake off, and a job that has waited for minutes: each of them comes first by its id.
+    // Stopped agents with auto-wake off, each with a job that has waited for minutes. Their ids sort before all others.
     await lab.query('UPDATE organization_settings SET vm_auto_wake_on_job = false');
     await lab.query(
       `INSERT INTO agent (id, organization_id, name, status, provider)
@@ -42,9 +42,9 @@ describe('the sweep of what nobody rang for', () => {
     return { agentId, jobId };
   };
 
-  it('starts a due retry at once, however many agents with smaller ids wait', async () => {
+  it('starts a due retry immediately, however many agents with smaller ids wait', async () => {
     const { agentId, jobId } = await dueRetry();
-    // A round that has time for one statement alone.
+    // This round has time for only one statement.
     await sweep({ atOnce: 10, budgetMs: 0 });
     expect(await status(jobId)).toBeNull();
     await applyJobReport(
@@ -54,7 +54,7 @@ describe('the sweep of what nobody rang for', () => {
     );
   });
 
-  it('looks at every one that waits, and then leaves it for a minute', async () => {
+  it('checks every waiting agent, and then not again for a minute', async () => {
     expect((await sweep({ atOnce: 50, budgetMs: 60_000 })).looked).toBeGreaterThanOrEqual(waitingAgents);
     expect(await sweep()).toEqual({ looked: 0, started: 0, woken: 0, failed: 0 });
     await lab.query(`UPDATE agent SET dispatch_swept_at = now() - interval '61 seconds' WHERE name LIKE 'Off 1%'`);
@@ -62,7 +62,7 @@ describe('the sweep of what nobody rang for', () => {
     expect((await sweep()).looked).toBe(count);
   });
 
-  it('takes turns among those who are free and wait for a place, in rounds that are too short for all', async () => {
+  it('checks all free agents that wait for a slot in turns, if each round is too short for all of them', async () => {
     await lab.query('UPDATE organization_settings SET max_concurrent_runs = 1 WHERE organization_id = $1', [
       lab.organizationId,
     ]);
@@ -82,7 +82,7 @@ describe('the sweep of what nobody rang for', () => {
     expect([...looked].sort()).toEqual([...agents].sort());
   });
 
-  it('goes on behind an agent that fails', async () => {
+  it('continues with the next agent if one fails', async () => {
     const { agentId, jobId } = await dueRetry();
     await lab.query('UPDATE organization_settings SET max_concurrent_runs = NULL');
     const seen: string[] = [];
@@ -98,7 +98,7 @@ describe('the sweep of what nobody rang for', () => {
     expect(await status(jobId)).toBeNull();
   });
 
-  /** They are there, and wait for a place that does not come: looked at in each round. */
+  /** Inserts online agents that wait for a slot that never becomes free, so each round checks them. */
   const holdUp = async (count: number) => {
     await lab.query('UPDATE organization_settings SET max_concurrent_runs = 1');
     await lab.query(`UPDATE job SET status = 'cancelled', finished_at = now() WHERE status = 'queued'`);
@@ -115,32 +115,32 @@ describe('the sweep of what nobody rang for', () => {
     );
   };
 
-  it('looks at one that is off in each turn, however many that are there wait for a place', async () => {
+  it('checks a stopped agent in its turn, however many online agents wait for a slot', async () => {
     await holdUp(100);
     const { id: off } = await makeAgent(lab.harness.db, {
       organizationId: lab.organizationId,
-      name: 'Its wake came to nothing',
+      name: 'Wake failed',
       status: 'stopped',
     });
     const jobId = await lab.launch({ agentId: off });
     await lab.query(`UPDATE job SET waiting_reason = 'agent_offline' WHERE id = $1`, [jobId]);
     const looked: string[] = [];
     const spy = {
-      startNext: async (id: string) => (looked.push(id), { action: 'wait' as const, reason: 'as before' }),
+      startNext: async (id: string) => (looked.push(id), { action: 'wait' as const, reason: 'unchanged' }),
     };
     const cursors = new Map<string, unknown>();
     for (let round = 0; round < 3; round += 1) {
       await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0, cursors }), 10);
     }
     expect(looked).toContain(off);
-    // And whoever was not looked at yet has its turn in the rounds that follow.
+    // The agents that were not checked yet are checked in the following rounds.
     for (let round = 0; round < 30; round += 1) {
       await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0, cursors }), 10);
     }
     expect(new Set(looked).size).toBe(101);
   });
 
-  it('takes a due retry before any number of those who are there and wait', async () => {
+  it('checks a due retry before online agents that wait, however many there are', async () => {
     const agentId = await lab.makeOnlineAgent();
     const jobId = await lab.launch({ agentId });
     await lab.query(
@@ -150,13 +150,13 @@ describe('the sweep of what nobody rang for', () => {
     await lab.query(`UPDATE agent SET dispatch_swept_at = now() - interval '1 second' WHERE id = $1`, [agentId]);
     const looked: string[] = [];
     const spy = {
-      startNext: async (id: string) => (looked.push(id), { action: 'wait' as const, reason: 'as before' }),
+      startNext: async (id: string) => (looked.push(id), { action: 'wait' as const, reason: 'unchanged' }),
     };
     await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0 }), 10);
     expect(looked).toEqual([agentId]);
   });
 
-  it('looks again at those whom a clock that was set back since had looked at', async () => {
+  it('checks agents again whose last check is in the future because the clock was set back', async () => {
     await lab.query(`UPDATE agent SET dispatch_swept_at = now() + interval '1 hour' WHERE name LIKE 'Held %'`);
     expect((await sweep()).looked).toBeGreaterThanOrEqual(100);
     const [{ count }] = await lab.query(`SELECT count(*)::int FROM agent WHERE dispatch_swept_at > now()`);

@@ -4,10 +4,10 @@ import { Round } from '@muster/platform';
 import type { Dispatch } from './dispatch';
 
 /**
- * Looks at every agent that may have a job to start and nobody rang for: a retry whose delay is over, a place that
- * came free, a message that was lost. Agents that cannot take one are looked at once a minute. Each kind has its turn,
- * and of a kind whoever was looked at longest ago comes first; a round that has no time left says whose turn is next.
- * So no number of agents that wait keeps another from being looked at.
+ * Dispatches jobs without a queue message: a retry whose delay has passed, a job whose slot became free, a job whose
+ * message was lost. Agents that cannot take a job are checked once a minute. The kinds of agents take turns, and within
+ * a kind the agent that was checked longest ago comes first. A round that runs out of time stores which kind is next.
+ * So waiting agents never prevent the check of others.
  */
 export async function sweepDispatch(
   database: Database,
@@ -44,15 +44,17 @@ export async function sweepDispatch(
 
 const turn = 'dispatch';
 
-/** A job that nobody has looked at since its time came. */
+/** A job that was not checked since its start time passed. */
 const isDue = `j.waiting_reason IS NULL OR j.waiting_reason = 'retry_delay'`;
-/** An agent that is there and free, and waits for a place or for its organization. */
+/** An online agent; its jobs wait for a slot or for the organization. */
 const isThere = `a.status = 'online'`;
-/** For the others something must change first, and who changes it enqueues it. */
+/** All other agents: something must change before their jobs can start, and the code that changes it enqueues them. */
 const waitsLong = `a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < muster_now() - interval '1 minute'
   OR a.dispatch_swept_at > muster_now()`;
 
-/** Of two replicas that sweep at once each takes its own. A look that is still to come was before a clock was set back. */
+/**
+ * SKIP LOCKED gives concurrent replicas different agents. A time in the future was written before a clock was set back.
+ */
 const statements = [isDue, isThere, waitsLong].map((candidates) =>
   markSwept(`
     SELECT a.id FROM agent a

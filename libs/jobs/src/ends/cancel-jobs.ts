@@ -14,7 +14,7 @@ export interface CancelCounts {
   skipped: number;
 }
 
-/** Ends many jobs at once, by their ids or by what they have in common; at most 1,000, oldest first. */
+/** Cancels jobs by their ids or by a filter; a filter selects at most 1,000 jobs, oldest first. */
 export async function cancelJobs(
   tx: Transaction,
   caller: Principal,
@@ -43,7 +43,7 @@ export async function cancelJobs(
   return counts;
 }
 
-/** Ends those of the jobs that are open. */
+/** Cancels the open jobs, and counts all others as skipped. */
 export async function stopJobs(
   tx: Transaction,
   stop: { organizationId: string; ids: string[]; source: 'api' | 'console'; reason?: string; now: Date },

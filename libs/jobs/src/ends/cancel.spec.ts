@@ -43,7 +43,7 @@ describe('a cancel', () => {
     await confirmStop(lab.harness.db, commandId);
   };
 
-  it('ends at once what was not given to its agent', async () => {
+  it('immediately ends a job that was not dispatched', async () => {
     const jobId = await lab.launch({ agentId });
     expect(await cancel(jobId, 'by mistake')).toBe('cancelled');
     expect(await read(jobId)).toMatchObject({
@@ -55,7 +55,7 @@ describe('a cancel', () => {
     await expect(cancel(jobId)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('is true only when the agent says that nothing of the job runs any more', async () => {
+  it('ends a dispatched job only when its agent confirms that nothing of it is left', async () => {
     const jobId = await lab.dispatched({ agentId });
     await report(jobId, 'running');
     expect(await cancel(jobId, 'enough')).toBe('cancelling');
@@ -71,7 +71,7 @@ describe('a cancel', () => {
     expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'enough', errorCode: 'cancelled' });
   });
 
-  it('is not answered with a retry by a run that fails as it is stopped', async () => {
+  it('causes no retry of a run that fails while it is being stopped', async () => {
     const jobId = await lab.dispatched({ agentId, maxRetries: 3 });
     await report(jobId, 'running');
     await cancel(jobId);
@@ -80,11 +80,11 @@ describe('a cancel', () => {
     expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
   });
 
-  it('of a batch keeps what is queued of it from starting before it is carried out', async () => {
+  it('prevents the queued jobs of a batch from starting before they are cancelled', async () => {
     const jobId = await lab.launch({ agentId });
     const batchId = newId();
     await lab.query(
-      `WITH made AS (
+      `WITH new_batch AS (
          INSERT INTO batch (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by)
          VALUES ($1, $2, $3, 1, 1, 0, 'test'))
        UPDATE job SET batch_id = $1 WHERE id = $4`,
@@ -102,7 +102,7 @@ describe('a cancel', () => {
     });
   });
 
-  it('keeps the machine until it is true', async () => {
+  it('occupies the machine until the agent confirms it', async () => {
     const jobId = await lab.dispatched({ agentId });
     const next = await lab.launch({ agentId });
     await cancel(jobId);
@@ -112,7 +112,7 @@ describe('a cancel', () => {
     expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('leaves a job that ended before it was told as it ended', async () => {
+  it('does not change a job that ended before its worker received the stop', async () => {
     const jobId = await lab.dispatched({ agentId });
     await cancel(jobId);
     await report(jobId, 'completed');
@@ -121,7 +121,7 @@ describe('a cancel', () => {
     expect((await read(jobId)).status).toBe('completed');
   });
 
-  it('is escalated however many others wait for machines that do not answer', async () => {
+  it('is escalated however many other cancels wait for machines that do not answer', async () => {
     await lab.query(
       `WITH silent AS (
          INSERT INTO agent (id, organization_id, name, status, provider)
@@ -149,7 +149,7 @@ describe('a cancel', () => {
     [null, 'online'],
     ['now', 'draining'],
   ])(
-    'is escalated by kill and reboot, each in the timeline, on an agent whose drain is %j',
+    'is escalated by kill and reboot, each in the timeline, on an agent with the drain %j',
     async (drain, rebooted) => {
       await lab.query(`UPDATE agent SET provider = 'local' WHERE id = $1`, [agentId]);
       const jobId = await lab.dispatched({ agentId });
@@ -189,11 +189,11 @@ describe('a cancel', () => {
     [{ step: 3, provider: 'local', agentStatus: 'rebooting', rebooted: false }, 'wait'],
     [{ step: 3, provider: 'local', agentStatus: 'online', rebooted: true }, 'confirm'],
     [{ step: 1, provider: 'local', agentStatus: 'stopped', rebooted: false }, 'confirm'],
-  ] as const)('of %j goes on with %s', (facts, action) => {
+  ] as const)('in the state %j continues with %s', (facts, action) => {
     expect(decideCancelStep(facts).action).toBe(action);
   });
 
-  it('of many says what became of them', async () => {
+  it('returns how many of several jobs were cancelled, are being stopped, or were skipped', async () => {
     const running = await lab.dispatched({ agentId });
     const queued = [await lab.launch({ agentId }), await lab.launch({ agentId })];
     const many = (body: object) =>
@@ -207,7 +207,7 @@ describe('a cancel', () => {
     expect((await read(running)).cancelRequestedAt).not.toBeNull();
   });
 
-  it('of many that wait takes as many statements as of a few, settles their cost of zero, and owes nothing', async () => {
+  it('cancels many waiting jobs with as many statements as a few, and books their cost of 0', async () => {
     const own = await lab.makeOnlineAgent();
     const { organizationId, workflowId } = lab;
     await lab.query(
@@ -220,7 +220,7 @@ describe('a cancel', () => {
         const batchId = newId();
         const ids = (
           await tx.query<{ id: string }>(
-            `WITH made AS (
+            `WITH new_batch AS (
                INSERT INTO batch (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by)
                VALUES ($5, $1, $2, 1, $4 - 1, 0, 'test'))
              INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, batch_id, reserved_micros)
@@ -260,7 +260,8 @@ describe('a cancel', () => {
       )[0];
     const all = { ended: 900, events: 900, entries: 900, free: 899 };
     expect(await owed()).toEqual({ ...all, costs: 898, finishedBatches: 0 });
-    // What was reported of one, and one of the batch, which sees when the batch is over.
+    // One message for the job with reported usage, and one for a job of the batch, which checks whether the batch has
+    // ended.
     const messages = await lab.query(
       `SELECT payload->>'jobId' AS id FROM outbox WHERE name = 'job-finished' AND payload->>'jobId' = ANY($1)`,
       [ids],
@@ -280,7 +281,7 @@ describe('a cancel', () => {
     expect(await lab.query(uncounted, [ids])).toEqual([]);
   });
 
-  it('of many that wait reaches a limit of runs once', async () => {
+  it('emits the notices of a run limit once for several waiting jobs', async () => {
     const jobs = [await lab.launch({ agentId }), await lab.launch({ agentId })];
     const notices = () =>
       lab.query('SELECT level, max FROM limit_notice WHERE organization_id = $1', [lab.organizationId]);

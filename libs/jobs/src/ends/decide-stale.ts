@@ -2,24 +2,24 @@ import { isOff, isOn } from '@muster/agents';
 import type { AgentEntity, JobEntity, OrganizationSettingsEntity } from '@muster/database';
 
 export interface StaleFacts extends Pick<JobEntity, 'startedAt' | 'maxRuntimeMs' | 'stalledAt'> {
-  /** Queued is one that its agent has taken and not begun. */
+  /** `queued` is a job that its agent acknowledged but did not start. */
   status: Extract<JobEntity['status'], 'queued' | 'running'>;
   agentStatus: AgentEntity['status'];
-  /** The last word of the run itself: a heartbeat, a step, a log line. */
+  /** Time of the last report of the run: a heartbeat, a step, a log line. */
   heardAt: Date;
-  /** The last step, claim, percentage or log line. */
+  /** Time of the last step, claim, percentage or log line. */
   progressAt: Date;
-  /** It waits for a person: until then nothing else is to be expected of it. */
+  /** Whether the run waits for a person; no progress is expected until then. */
   isAsking: boolean;
   failStalled: OrganizationSettingsEntity['failStalledRuns'];
 }
 
 export interface StaleLimits {
-  /** A run that nobody has heard of for so long is lost. */
+  /** Time after which a run without reports is lost. */
   lostAfterMs: number;
-  /** When the service was restored from a backup: a run that nobody has heard of since may be over for long. */
+  /** When the service was restored from a backup. A run without a report since then may have ended long ago. */
   restoredAt?: Date;
-  /** A run that makes no progress for so long is stalled; 0 never calls one so. */
+  /** Time after which a run without progress is stalled; with 0, no run is. */
   stalledAfterMs: number;
 }
 
@@ -30,7 +30,7 @@ export type StaleDecision =
 
 const none: StaleDecision = { action: 'none' };
 
-/** Is it to be given up, and why? */
+/** Decides whether a job is failed or reported as stalled, and why. */
 export function decideStale(
   facts: StaleFacts,
   { lostAfterMs, stalledAfterMs, restoredAt }: StaleLimits,

@@ -49,7 +49,7 @@ describe('the watchdog of jobs', () => {
       jobId,
     ]);
 
-  it('after a restore fails what nobody reports as lost_in_recovery, without a retry, and nothing while it is held', async () => {
+  it('fails unreported runs after a restore as lost_in_recovery, without a retry, once an operator has released the service', async () => {
     const jobId = await running({ maxRetries: 1 });
     await lab.query(
       `INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now() + interval '1 minute', now() + interval '2 minutes')`,
@@ -66,7 +66,7 @@ describe('the watchdog of jobs', () => {
     }
   });
 
-  it('fails a run past its limit, once, has it killed, resets the agent, and lets the retry follow', async () => {
+  it('fails a run that exceeds its time limit once, has it killed, frees the agent, and queues the retry', async () => {
     const jobId = await running({ maxRuntimeMs: 10 * minute, maxRetries: 1 });
     expect(await sweep(10 * minute - 1000)).toMatchObject({ scanned: 0, failed: [] });
     expect(await sweep(10 * minute)).toEqual({
@@ -98,14 +98,14 @@ describe('the watchdog of jobs', () => {
     expect((await read(jobId)).status).toBe('failed');
   });
 
-  it('knows 12 hours where no limit is said', async () => {
+  it('applies a limit of 12 hours by default', async () => {
     const jobId = await running();
     expect((await sweep(12 * hour - 2 * minute)).failed).toEqual([]);
     expect((await sweep(12 * hour + minute)).failed).toEqual([jobId]);
     expect((await read(jobId)).error).toBe('The run exceeded its limit of 12 h.');
   });
 
-  it('fails a run that nobody hears of once its agent went offline, and tells nobody who is not there', async () => {
+  it('fails a run without reports after its agent went offline, and sends no kill to the offline agent', async () => {
     const jobId = await running();
     await lab.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
     expect((await sweep(14 * minute, { lostAfterMs: 15 * minute })).failed).toEqual([]);
@@ -117,7 +117,7 @@ describe('the watchdog of jobs', () => {
     expect((await agent()).currentJobId).toBeNull();
   });
 
-  describe('the machine of a run that was given up', () => {
+  describe('the machine of a run that the watchdog failed', () => {
     const confirm = async (jobId: string, status: string, output: object | null) => {
       const [stop] = await lab.query<{ id: string }>(
         `UPDATE agent_command SET status = $2, output = $3, finished_at = now()
@@ -137,14 +137,14 @@ describe('the watchdog of jobs', () => {
       return { jobId, next };
     }
 
-    it('is given the next one once nothing of it is left', async () => {
+    it('receives the next job once nothing of the failed run is left', async () => {
       const { jobId, next } = await givenUp();
       await confirm(jobId, 'success', { remaining: 0 });
       expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
       expect((await read(jobId)).status).toBe('failed');
     });
 
-    it('is rebooted where that is not confirmed, and given the next one by its new boot', async () => {
+    it('is rebooted if its worker does not confirm that, and its new boot receives the next job', async () => {
       await lab.query(`UPDATE agent SET provider = 'ec2', boot_id = 'old' WHERE id = $1`, [agentId]);
       const { jobId, next } = await givenUp();
       await confirm(jobId, 'failed', null);
@@ -161,7 +161,7 @@ describe('the watchdog of jobs', () => {
       expect((await agent()).currentJobId).toBe(next);
     });
 
-    it('is given the next one all the same where nobody but its owner can restart it', async () => {
+    it('receives the next job without that confirmation if only its owner can restart it', async () => {
       const { jobId, next } = await givenUp();
       await confirm(jobId, 'success', { remaining: 3 });
       expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
@@ -174,13 +174,13 @@ describe('the watchdog of jobs', () => {
     });
   });
 
-  it('fails a run whose machine came back without it', async () => {
+  it('fails a run that its online agent no longer reports', async () => {
     const jobId = await running();
     expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 1 });
     expect((await read(jobId)).error).toMatch(/no longer reports the run/);
   });
 
-  it('believes each of its signs of life', async () => {
+  it('accepts a heartbeat, a step or a log line as a sign of life', async () => {
     const lost = { lostAfterMs: 15 * minute };
     const old = (jobId: string) =>
       lab.query(
@@ -208,7 +208,7 @@ describe('the watchdog of jobs', () => {
     expect((await sweep(20 * minute, lost)).failed).toEqual([jobId]);
   });
 
-  it('fails what an agent took and never began, and leaves what it has not taken', async () => {
+  it('fails a job that its agent acknowledged but never started, and not one without an acknowledgement', async () => {
     const [taken, given] = [await lab.makeOnlineAgent(), await lab.makeOnlineAgent()];
     const jobs = [await lab.dispatched({ agentId: taken }), await lab.dispatched({ agentId: given })];
     await lab.query(`UPDATE agent_command SET taken_at = now() WHERE job_id = $1`, [jobs[0]]);
@@ -219,7 +219,7 @@ describe('the watchdog of jobs', () => {
     expect((await agent(given)).currentJobId).toBe(jobs[1]);
   });
 
-  it('does not repeat a run that was to be cancelled', async () => {
+  it('does not retry a run that was being cancelled', async () => {
     const jobId = await running({ maxRetries: 3 });
     await lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
       cancelJob(tx, lab.caller, jobId, { now: new Date() }),
@@ -227,7 +227,7 @@ describe('the watchdog of jobs', () => {
     expect(await sweep(13 * hour)).toMatchObject({ failed: [jobId], retried: 0 });
   });
 
-  it('tells once of a run that makes no progress, and takes it back when it does', async () => {
+  it('reports a run without progress once, and withdraws the report when it makes progress', async () => {
     const stalls = { stalledAfterMs: hour };
     const jobId = await running();
     await report(jobId);
@@ -249,7 +249,7 @@ describe('the watchdog of jobs', () => {
     expect(await sweep(62 * minute, { stalledAfterMs: 0 })).toMatchObject({ scanned: 0 });
   });
 
-  it('takes a log line for progress', async () => {
+  it('counts a log line as progress', async () => {
     const jobId = await running();
     await lab.query(`UPDATE job SET started_at = now() - interval '2 hours' WHERE id = $1`, [jobId]);
     await appendJobLogs(lab.harness.db, { organizationId: lab.organizationId, agentId }, [
@@ -260,7 +260,7 @@ describe('the watchdog of jobs', () => {
     expect(await sweep(61 * minute, { stalledAfterMs: hour })).toMatchObject({ stalled: 1 });
   });
 
-  it('fails a stalled run where the organization says so', async () => {
+  it('fails a stalled run if the organization’s setting says so', async () => {
     const set = (value: boolean) => lab.query('UPDATE organization_settings SET fail_stalled_runs = $1', [value]);
     const jobId = await running();
     await set(true);
@@ -272,7 +272,7 @@ describe('the watchdog of jobs', () => {
     }
   });
 
-  it('works through many in small batches, and from many replicas fails each once', async () => {
+  it('processes many runs in small pages, and with several replicas fails each once', async () => {
     const { organizationId, workflowId } = lab;
     const count = 300;
     await lab.query(

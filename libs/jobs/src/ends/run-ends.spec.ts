@@ -16,23 +16,23 @@ describe('the end of a run', () => {
   });
   afterAll(() => lab.close());
 
-  it('compiles with a code of the table or of the script where it fails, and with none where it does not', () => {
+  it('compiles with a code of the table or of the script for a failure, and without a code otherwise', () => {
     const facts = { organizationId: 'o', jobId: 'j', source: 'watchdog' } as const;
     const ends: JobEnd[] = [
       { ...facts, to: 'failed', errorCode: 'execution_timeout' },
       { ...facts, to: 'completed' },
       { ...facts, to: 'cancelled' },
-      // @ts-expect-error What fails says why.
+      // @ts-expect-error A failure has a code.
       { ...facts, to: 'failed' },
-      // @ts-expect-error A word that is in no table.
+      // @ts-expect-error A code that is not in the table.
       { ...facts, to: 'failed', errorCode: 'it_broke' },
-      // @ts-expect-error What completed has none.
+      // @ts-expect-error A completed run has no code.
       { ...facts, to: 'completed', errorCode: 'script_failed' },
     ];
     expect(ends).toHaveLength(6);
   });
 
-  it('has each code of the table at some place that ends runs', () => {
+  it('uses each code of the table in code that ends runs', () => {
     const places = ['libs/jobs/src', 'libs/workflows/src/recordings', 'apps/worker/src'];
     const files = places.flatMap((place) =>
       readdirSync(join(root, place), { recursive: true, encoding: 'utf8' }).map((name) => join(root, place, name)),
@@ -44,7 +44,7 @@ describe('the end of a run', () => {
     expect(codes.filter((code) => !texts.some((text) => text.match(`['"]${code}['"]`)))).toEqual([]);
   });
 
-  it('names what its worker says is missing from it, also where it was ended by somebody else before', async () => {
+  it('stores what its worker reports as incomplete, also if the run had ended before', async () => {
     const reporter = { organizationId: lab.organizationId, agentId: null };
     const incomplete = [{ kind: 'run_summary', reason: 'summary of the batch b: answered 400' }];
     const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
@@ -69,7 +69,7 @@ describe('the end of a run', () => {
     ['failed', 'portal_down', 'portal_down'],
     ['cancelled', 'portal_down', 'cancelled'],
     ['completed', 'portal_down', null],
-  ] as const)('reported as %s with the code %s has the code %s', async (status, errorCode, kept) => {
+  ] as const)('reported as %s with the code %s is stored with the code %s', async (status, errorCode, kept) => {
     const jobId = await lab.dispatched();
     await applyJobReport(
       lab.harness.db,

@@ -2,7 +2,10 @@ import type { Transaction } from '@muster/database';
 import { type BookedCost, bookRunCosts } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
 
-/** What an ended job has cost is computed, booked, and shown on it; it holds nothing of the limit any more. Null: there is no such ended job. */
+/**
+ * Computes and books the cost of an ended job, stores it on the job and releases its reservation. Returns null if there
+ * is no such ended job.
+ */
 export async function settleJobCost(
   tx: Transaction,
   jobId: string,
@@ -11,7 +14,7 @@ export async function settleJobCost(
   return (await settleJobCosts(tx, [jobId], options)).get(jobId) ?? null;
 }
 
-/** As settleJobCost, for a set by the same statements. */
+/** Books the costs of several jobs with the same statements as settleJobCost books one. */
 export async function settleJobCosts(
   tx: Transaction,
   jobIds: string[],
@@ -30,7 +33,10 @@ export async function settleJobCosts(
   return settled;
 }
 
-/** Each run of a batch is settled when its end is durable, so whoever settles the last one sees that nothing is open. */
+/**
+ * Emits batch.finished if no job of the batch is open. The cost of a run is booked after its end is committed, so the
+ * last booking finds no open job.
+ */
 function emitBatchEnd(
   tx: Transaction,
   { organizationId, batchId }: Pick<BookedCost, 'organizationId' | 'batchId'>,

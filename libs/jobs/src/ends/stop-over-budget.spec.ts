@@ -34,7 +34,7 @@ describe('A run’s budget', () => {
   const checks = async (jobId: string) =>
     (await lab.query(`SELECT FROM outbox WHERE name = 'check-budget' AND payload->>'jobId' = $1`, [jobId])).length;
 
-  it('passed by what models cost ends it for good, and has the worker kill what is left, once', async () => {
+  it('ends the run once, without a retry and with a kill, if its model costs exceed it', async () => {
     const run = await running({ maxCostUsd: 1, maxRetries: 3 });
     await spend(run, 1, 0.9);
     expect(await checkBudget(lab.harness.db, run.jobId)).toBe(false);
@@ -56,7 +56,7 @@ describe('A run’s budget', () => {
     expect(commands).toEqual([{ kind: 'stop_job' }]);
   });
 
-  it('passed by what its worker says that it has cost ends it while it runs', async () => {
+  it('ends a running run if the cost that its worker reports exceeds it', async () => {
     const run = await running({ maxCostUsd: 1 });
     const say = (totalCostUsd: number, seq: number) =>
       applyJobReport(
@@ -78,7 +78,7 @@ describe('A run’s budget', () => {
     expect(cost!.totalMicros).toBe(1_500_000n);
   });
 
-  it('passed by the machine’s time is found by the sweep, as one of many', async () => {
+  it('is enforced by the sweep if machine time exceeds it, for one run of many', async () => {
     const runs = [];
     for (let at = 0; at < 5; at += 1) runs.push(await running({ maxCostUsd: 0.1 }));
     const over = runs[3]!;
@@ -89,14 +89,14 @@ describe('A run’s budget', () => {
     expect(await stopOverBudget(lab.harness.db, { limit: 2 })).toMatchObject({ stopped: 0 });
   });
 
-  it('that it does not have is nobody’s to look after', async () => {
+  it('is not checked for a run that has none', async () => {
     const run = await running();
     await spend(run, 1, 1_000_000);
     expect(await checks(run.jobId)).toBe(0);
     expect(await checkBudget(lab.harness.db, run.jobId)).toBe(false);
   });
 
-  it('is not passed by what it allows exactly', async () => {
+  it('is not exceeded by a cost of exactly its amount', async () => {
     const run = await running({ maxCostUsd: 0.12 });
     await lab.query(`UPDATE agent SET compute_micros_per_hour = 0 WHERE id = $1`, [run.agentId]);
     await spend(run, 1, 0.12);

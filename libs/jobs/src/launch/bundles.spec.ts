@@ -32,7 +32,7 @@ describe('A run of an installation', () => {
   const inOrganization = <T>(work: Parameters<typeof lab.harness.db.transaction<T>>[1]) =>
     lab.harness.db.transaction({ organizationId: lab.organizationId }, work);
 
-  it('has its version fixed when it is launched, and a retry and a replay have the same', async () => {
+  it('has the version that was pinned at its launch, and so have its retry and its replay', async () => {
     const installation = await install('new', 'old');
     const { installationId: workflowPackInstallationId, packId, versions } = installation;
     const jobId = await lab.launch({ agentId, workflowPackInstallationId, maxRetries: 1 });
@@ -67,7 +67,7 @@ describe('A run of an installation', () => {
     expect((await jobOf(next)).bundle).toEqual(bundle(installation, 1));
   });
 
-  it('takes the installation of its launch before that of its workflow, and none where neither has one', async () => {
+  it('uses the installation of its launch, otherwise that of its workflow, otherwise none', async () => {
     const [ofLaunch, ofWorkflow] = [await install('launch'), await install('workflow')];
     const { id: workflowId } = await makeWorkflow(lab.harness.db, {
       organizationId: lab.organizationId,
@@ -83,7 +83,7 @@ describe('A run of an installation', () => {
     expect(await jobOf(await lab.launch({ agentId }))).toEqual({ installation: null, bundle: null, lineage: {} });
   });
 
-  it('is refused where the installation is not there, or not pinned, and changes nothing', async () => {
+  it('is rejected without a change if the installation does not exist or is not pinned', async () => {
     const before = await jobs();
     const unpinned = await install();
     const { id: organizationId } = await makeOrganization(lab.harness.db);
@@ -94,7 +94,7 @@ describe('A run of an installation', () => {
     expect(await jobs()).toBe(before);
   });
 
-  it('needs no script of its workflow, and its command names the bundle, and no address of it', async () => {
+  it('needs no script of its workflow, and its command has the key of the bundle but no URL', async () => {
     const { id: workflowId } = await makeWorkflow(lab.harness.db, {
       organizationId: lab.organizationId,
       script: '',
@@ -113,7 +113,7 @@ describe('A run of an installation', () => {
     expect(JSON.stringify(command)).not.toMatch(/https?:/);
   });
 
-  it('of a batch is each of its rows, with one version for all', async () => {
+  it('is launched for each row of a batch, with the same version for all', async () => {
     const installation = await install('batch');
     const { installationId: workflowPackInstallationId } = installation;
     const { id: workflowId } = await makeWorkflow(lab.harness.db, {

@@ -18,7 +18,7 @@ import { resolveKeys } from './resolve-keys';
 export interface LaunchInput extends LaunchJobBody {
   source?: LifecycleSource;
   scheduleId?: string;
-  /** Its schedule's. */
+  /** Budget of the schedule. */
   maxCostMicros?: MicroUsd | null;
 }
 
@@ -32,7 +32,7 @@ type Facts = LimitFacts & {
   agentStatus: string | null;
 };
 
-/** Queues a run of the workflow as it is now. It starts when its agent can take it. */
+/** Queues a run of the workflow's current revision. It starts when its agent can take it. */
 export async function launchJob(
   tx: Transaction,
   caller: Actor,
@@ -68,7 +68,7 @@ export async function launchJob(
   requireSomethingToRun(facts.workflowRuns || installationId !== null);
   requireVariables(facts.workflowVariables, variables);
   requireKeyNames(options.vaultKeys);
-  // A schedule has looked already: there it is a reason to skip.
+  // The scheduler has checked this before, and skips the run if a secret is missing.
   if (!options.scheduleId) await requireSecrets(tx, organizationId, options.vaultKeys ?? []);
   // The installation's row stays locked until the commit; concurrent launches must not wait for one that pins it.
   if (installationId) tx.requireOwn();
@@ -95,12 +95,12 @@ export async function launchJob(
   return { jobId, status: 'queued' };
 }
 
-/** Of several limits the least holds; null is none. */
+/** Returns the smallest limit; null means no limit. */
 export function leastOf(...limits: (MicroUsd | null)[]): MicroUsd | null {
   return limits.reduce((least, limit) => (limit !== null && (least === null || limit < least) ? limit : least), null);
 }
 
-/** No secret can have such a name, so the run could only wait for it in vain. */
+/** Throws if a key is not a valid name of a secret, because the run could never get such a secret. */
 export function requireKeyNames(vaultKeys: readonly string[] = []): void {
   const errors = vaultKeys.flatMap((key, at) => {
     const fault = refusedVariableName(key);
@@ -109,7 +109,7 @@ export function requireKeyNames(vaultKeys: readonly string[] = []): void {
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
-/** Contract: a variable that the workflow does not name, or one missing, gets 400. */
+/** Throws if a variable is unknown to the workflow or missing (contract: 400). */
 export function requireVariables(names: readonly string[], given: Record<string, string>): void {
   const errors = [
     ...Object.keys(given)

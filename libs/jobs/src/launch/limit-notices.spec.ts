@@ -42,7 +42,7 @@ describe('A month’s limit', () => {
         now: new Date(),
       }),
     );
-  /** To webhook endpoints, and to who follows the organization; what is told at one moment has no order. */
+  /** The notices to webhook endpoints and to followers of the organization. Notices of the same time have no order. */
   const told = async () => ({
     endpoints: (
       await lab.query<{ fact: string }>(
@@ -58,7 +58,7 @@ describe('A month’s limit', () => {
     ).map(({ fact }) => fact),
   });
 
-  it('is told of once as near and once as used up, however many launches cross it side by side', async () => {
+  it('emits limit.near once and limit.reached once, however many concurrent launches cross it', async () => {
     await limitTo({ runs: 2000 });
     await batch(1590);
     expect(await told()).toEqual({ endpoints: [], followers: [] });
@@ -75,7 +75,7 @@ describe('A month’s limit', () => {
     });
   });
 
-  it('is told of once though what is held falls below it and comes to it again; one that is set anew is another', async () => {
+  it('emits limit.near once per limit value, even if reserved spend drops below the threshold and reaches it again', async () => {
     await limitTo({ usd: 10 });
     for (const _ of [1, 2, 3]) {
       const [jobId] = await launch(1, { maxCostUsd: 8 });
@@ -91,7 +91,7 @@ describe('A month’s limit', () => {
     });
   });
 
-  it('is told of by what runs turn out to have cost, at whatever moment they are settled', async () => {
+  it('emits its notices for the booked costs of runs, in whatever order they are booked', async () => {
     await limitTo({ usd: 20 });
     const jobs = await launch(9);
     await Promise.all(jobs.slice(0, 7).map((jobId) => end(jobId, 2)));

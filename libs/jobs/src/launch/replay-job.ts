@@ -28,7 +28,7 @@ interface Replayed extends Pick<
   runs: boolean;
 }
 
-/** Runs an ended job again exactly as it was: the same revision, variables and options, as a job of its own. */
+/** Launches an ended job again as a new job, with the same revision, variables and options. */
 export async function replayJob(
   tx: Transaction,
   caller: Principal,

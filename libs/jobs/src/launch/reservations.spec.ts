@@ -15,7 +15,7 @@ describe('A month’s limits', () => {
   });
   afterAll(() => lab.close());
 
-  /** Nothing under way, nothing spent, and these limits. */
+  /** Deletes all jobs and all usage, and sets these limits. */
   const limitTo = async ({ runs = null, usd = null }: { runs?: number | null; usd?: number | null }) => {
     await lab.query('DELETE FROM job');
     await lab.query('DELETE FROM usage_event');
@@ -58,14 +58,14 @@ describe('A month’s limits', () => {
       }),
     );
 
-  it('let exactly one of 200 launches through that come at once where one is left', async () => {
+  it('admit exactly one of 200 concurrent launches if one run is left', async () => {
     await limitTo({ runs: 3 });
     await lab.launch();
     await lab.launch();
     expect(await many(200)).toEqual({ launched: 1, refused: 199 });
   });
 
-  it('count a run that has ended once, before its counter has it and after', async () => {
+  it('count an ended run once, before and after its counter includes it', async () => {
     await limitTo({ runs: 2 });
     const jobId = await lab.launch();
     await end(jobId, 'completed');
@@ -80,7 +80,7 @@ describe('A month’s limits', () => {
     expect(await many(5)).toEqual({ launched: 1, refused: 4 });
   });
 
-  it('are kept by launches and batches that meet, near the limit and far from it', async () => {
+  it('apply to concurrent launches and batches, near the limit and far from it', async () => {
     await limitTo({ runs: 700 });
     const [single, batches] = await Promise.all([many(250), outcomes(Array.from({ length: 6 }, () => batch(90)))]);
     const total = single.launched + 90 * batches.launched;
@@ -89,7 +89,7 @@ describe('A month’s limits', () => {
     expect(total).toBeGreaterThan(700 - 90);
   });
 
-  it('of spend are kept by a burst of budgets, and may be used up to the last micro-dollar', async () => {
+  it('apply to the budgets of concurrent launches, and can be used up to the last micro-dollar', async () => {
     await limitTo({ usd: 10 });
     expect(await many(50, { maxCostUsd: 2.5 })).toEqual({ launched: 4, refused: 46 });
     await expect(lab.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(
@@ -98,20 +98,20 @@ describe('A month’s limits', () => {
     expect(await reserved()).toBe(10_000_000);
   });
 
-  it('of spend are kept by the smallest budget right behind one that took the rest', async () => {
+  it('reject the smallest budget right after one that reserved the rest', async () => {
     await limitTo({ usd: 10 });
     await lab.launch({ maxCostUsd: 10 });
     await expect(lab.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(/leaves 0/);
   });
 
-  it('of spend refuse a batch that does not fit as a whole', async () => {
+  it('reject a batch whose total budget exceeds what is left of the spend limit', async () => {
     await limitTo({ usd: 10 });
     await expect(batch(5, { maxCostUsd: 2.000001 })).rejects.toThrow(/The batch may cost 10.000005 USD/);
     expect(await reserved()).toBe(0);
     expect((await batch(5, { maxCostUsd: 2 })).queued).toBe(5);
   });
 
-  it('get back what a run did not spend once its cost is known, however it ended, and not before', async () => {
+  it('get back what a run did not spend once its cost is booked, however it ended, and not before', async () => {
     await limitTo({ usd: 10 });
     for (const to of ['completed', 'failed', 'cancelled'] as const) {
       const jobId = await lab.launch({ maxCostUsd: 10 });
@@ -126,7 +126,7 @@ describe('A month’s limits', () => {
     await lab.launch({ maxCostUsd: 10 });
   });
 
-  it('count what was spent: a settled run leaves so much less', async () => {
+  it('are reduced by the booked cost of a run', async () => {
     await limitTo({ usd: 10 });
     const jobId = await lab.launch({ maxCostUsd: 10 });
     await end(jobId, 'completed', { totalCostUsd: 4 });
@@ -135,7 +135,7 @@ describe('A month’s limits', () => {
     await lab.launch({ maxCostUsd: 6 });
   });
 
-  it('that come down hold from the next launch on, however far away they were a moment ago', async () => {
+  it('apply from the next launch on after they were lowered, however far away they were before', async () => {
     await limitTo({ runs: 1_000_000, usd: 1_000_000 });
     for (let launched = 0; launched < 3; launched += 1) await lab.launch({ maxCostUsd: 1 });
     await lab.query('UPDATE organization_settings SET monthly_run_limit = 4');
@@ -144,14 +144,14 @@ describe('A month’s limits', () => {
     expect(await many(10, { maxCostUsd: 1 })).toEqual({ launched: 2, refused: 8 });
   });
 
-  it('count a run that has begun like one that is queued', async () => {
+  it('count a running job like a queued one', async () => {
     await limitTo({ runs: 3 });
     const jobId = await lab.launch();
     await lab.query("UPDATE job SET status = 'running', started_at = now() WHERE id = $1", [jobId]);
     expect(await many(3)).toEqual({ launched: 2, refused: 1 });
   });
 
-  it('count no run of another organization when a queued run is started', async () => {
+  it('do not count runs of another organization when a queued run starts', async () => {
     await limitTo({ runs: 1 });
     const jobId = await lab.launch();
     const { id: other } = await makeOrganization(lab.harness.db);
@@ -163,7 +163,7 @@ describe('A month’s limits', () => {
     expect(await lab.dispatch.startNext(lab.agentId)).toMatchObject({ action: 'start', jobId });
   });
 
-  it('hold for replays', async () => {
+  it('apply to replays', async () => {
     await limitTo({ runs: 2 });
     const jobId = await lab.launch({ maxCostUsd: 1 });
     await end(jobId, 'completed');
@@ -177,7 +177,7 @@ describe('A month’s limits', () => {
     expect(Object.values(rows[0])).toEqual([1_000_000, 1_000_000]);
   });
 
-  it('hold for retries: where none is left the failure is the end, and says why', async () => {
+  it('apply to retries: if no run is left, the failure is final and its timeline entry states why', async () => {
     await limitTo({ runs: 2 });
     const first = await lab.launch({ maxRetries: 5 });
     expect(await end(first, 'failed')).toMatchObject({ retried: true });
@@ -190,7 +190,7 @@ describe('A month’s limits', () => {
     expect(entry!.data.notRetried).toContain("the month's limit of 2 runs is used up");
   });
 
-  it('of spend leave a retry what the attempt before it did not spend, and no more', async () => {
+  it('leave a retry what the attempt before it did not spend, and no more', async () => {
     await limitTo({ usd: 10 });
     const first = await lab.launch({ maxCostUsd: 6, maxRetries: 2 });
     expect(await end(first, 'failed', { totalCostUsd: 4 })).toMatchObject({ retried: true });
@@ -207,9 +207,9 @@ describe('A month’s limits', () => {
   it.each([
     ['the launch’s', { launch: 1, workflow: 2 }, 1_000_000],
     ['the workflow’s', { launch: 3, workflow: 2 }, 2_000_000],
-    ['the workflow’s, where the launch has none', { workflow: 0.5 }, 500_000],
+    ['the workflow’s, because the launch has none', { workflow: 0.5 }, 500_000],
     ['none', {}, null],
-  ])('are not needed for a budget: the least holds, here %s', async (_, { launch, workflow }: any, expected) => {
+  ])('are not needed for a budget: the smallest applies, here %s', async (_, { launch, workflow }: any, expected) => {
     await limitTo({});
     await lab.query('UPDATE workflow SET max_cost_micros = $1', [workflow === undefined ? null : workflow * 1_000_000]);
     const jobId = await lab.launch(launch === undefined ? {} : { maxCostUsd: launch });

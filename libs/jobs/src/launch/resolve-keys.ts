@@ -3,7 +3,7 @@ import { AppError, type ConcurrencyKey, type FieldError, keyVariables } from '@m
 const longestKey = 200;
 const mostKeys = 5;
 
-/** The keys with the variables of the run filled in; of several limits for one key the smallest holds. */
+/** Returns the keys with the values of their variables. If a key has several limits, the smallest applies. */
 export function resolveKeys(
   { asked, ofWorkflow }: { asked: readonly ConcurrencyKey[]; ofWorkflow: readonly ConcurrencyKey[] },
   variables: Record<string, string>,

@@ -25,8 +25,8 @@ const columns = [
 const pageRows = 200;
 
 /**
- * Runs as CSV, in the order asked for, a piece for each page: each page begins behind the last one's end, so that
- * neither the rows nor the file are ever held. What is queued meanwhile is no part of it.
+ * Exports runs as CSV in the requested order, page by page. Each page starts after the end of the one before it, so
+ * neither the rows nor the file are held in memory. Runs that are queued during the export are excluded.
  */
 export async function* exportJobs(
   database: Database,

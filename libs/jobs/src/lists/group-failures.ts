@@ -2,20 +2,20 @@ import { AppError, type FailureCauses, type FailureQuery } from '@muster/contrac
 import type { Database } from '@muster/database';
 import { firstIdAt } from '@muster/platform';
 
-/** So many of the latest failed runs one answer looks at, and so many causes it names. */
+/** Maximum number of failed runs that one response covers (the latest ones), and of causes that it contains. */
 const mostRuns = 5_000;
 const mostCauses = 50;
 const dayMs = 24 * 60 * 60_000;
-/** What ended in a time was queued at most this long before it. */
+/** Maximum time between the queueing and the end of a run; bounds the ids that are read. */
 const longestRunMs = 7 * dayMs;
 const longestMessage = 500;
 
-/** What a run's error begins with: the line that says what went wrong. */
+/** The first line of a run's error, which states the cause; its error code if it has no message. */
 function messageSql(error: string, code: string): string {
   return `left(COALESCE(split_part(${error}, E'\\n', 1), ${code}, ''), ${longestMessage})`;
 }
 
-/** The same for runs that failed for the same reason: words with a digit in them (numbers, ids, times) are set aside. */
+/** Key that is equal for runs that failed for the same reason: words with a digit (numbers, ids, times) are ignored. */
 export function causeSql(error: string, code: string): string {
   const words = `regexp_replace(${messageSql(error, code)}, '[[:alnum:]_.:+/-]*[0-9][[:alnum:]_.:+/-]*', '#', 'g')`;
   return `left(md5(COALESCE(${code}, '') || ' ' || ${words}), 16)`;
@@ -35,7 +35,7 @@ interface CauseRow {
   looked: number;
 }
 
-/** Failed runs by what they failed of, the most recent cause first. */
+/** Groups failed runs by their cause, the most recent cause first. */
 export async function groupFailures(
   database: Database,
   organizationId: string,

@@ -7,29 +7,29 @@ export type JobFilters = Omit<JobFilter, 'limit' | 'cursor' | 'sort'>;
 
 type Placed = (value: unknown) => string;
 
-/** What an index answers in the order of ids: $1, the organization, and of what is asked for the narrowest. */
+/** Conditions that an index answers in the order of ids: the organization ($1), the times, and the narrowest filter. */
 export function rangeOf(filter: JobFilters, placed: Placed): string[] {
   const { from, to, q } = filter;
   const range = ['organization_id = $1'];
   if (from) range.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}`);
   if (to) range.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + apartMs)))}`);
-  // A whole id is nobody's error: it is the run's.
+  // A complete id is searched only as the id of a run.
   if (q && isUuid(q)) range.push(`id = ${placed(q)}`);
   const [first] = rangesOf(filter);
   if (!first) return range;
   const value = placed(first.of(filter));
   range.push(`${first.column} = ${value}`);
-  // What is another organization's is not searched for rows of ours.
+  // If the owner belongs to another organization, no rows of this organization are read.
   if (first.owner) range.push(`EXISTS (SELECT FROM ${first.owner} o WHERE o.id = ${value} AND o.organization_id = $1)`);
   return range;
 }
 
-/** What is looked at in that range, row by row. */
+/** Conditions that are checked row by row within that range. */
 export function lookedOf(filter: JobFilters, placed: Placed): string[] {
   return [...timeAndText(filter, placed), ...equal(filter, rangesOf(filter).slice(1), placed)];
 }
 
-/** All that is asked for, row by row: in an order that is not that of ids. */
+/** All conditions, checked row by row, for an order that is not the order of ids. */
 export function allOf(filter: JobFilters, placed: Placed): string[] {
   return [...timeAndText(filter, placed), ...equal(filter, rangesOf(filter), placed)];
 }
@@ -53,7 +53,10 @@ function rangesOf(filter: JobFilters): Range[] {
   return ranges.filter((each) => each.of(filter) !== undefined);
 }
 
-/** With the name of a variable before it, its value has that part; else the value of any. */
+/**
+ * `NAME=text` matches a variable with this name whose value contains the text; other input matches the value of any
+ * variable.
+ */
 function hasVariable(asked: string, placed: Placed): string {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(asked) ?? [];
   if (name === undefined) return anyVariable(placed(asked));
@@ -64,13 +67,13 @@ function anyVariable(asked: string): string {
   return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${hasPart('v.value', asked)})`;
 }
 
-/** Part of its id, of its error, of a variable's value, or of its workflow's name. */
+/** Matches part of the id, of the error, of the value of a variable, or of the name of the workflow. */
 function contains(q: string): string {
   return `(strpos(id::text, lower(${q})) > 0 OR ${hasPart('error', q)} OR ${anyVariable(q)} OR workflow_id IN (
     SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', q)}))`;
 }
 
-/** Only what failed has a cause. */
+/** Returns the requested status. Only failed runs have a cause. */
 function statusOf({ status, cause }: JobFilters): string | undefined {
   return status ?? (cause === undefined ? undefined : 'failed');
 }
@@ -81,10 +84,13 @@ interface Range {
   owner?: string;
 }
 
-/** So far a run's time may be from that of its id: they are two clocks, and a batch takes a while. */
+/**
+ * Maximum difference between a run's time and the time in its id: they come from two clocks, and inserting a batch
+ * takes time.
+ */
 const apartMs = 10 * 60_000;
 
-/** What an index has in the order of ids, the narrowest first. Of the completed there are too many for one. */
+/** Columns with an index in the order of ids, the narrowest first. There are too many completed runs for an index. */
 const ranges: Range[] = [
   { column: 'batch_id', of: ({ batchId }) => batchId, owner: 'batch' },
   { column: 'schedule_id', of: ({ scheduleId }) => scheduleId },

@@ -4,7 +4,7 @@ import type { Page, SortKind } from '@muster/platform';
 import { allOf, type JobFilters, lookedOf, rangeOf } from './job-filters';
 import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
 
-/** With what a page's statement says of it. */
+/** A listed job with the page data that the statement returns. */
 interface FoundJob extends ListedJob {
   pageRows: number;
   scanEnd: boolean;
@@ -16,19 +16,21 @@ export interface JobSorting {
   kind: 'queued' | 'other';
   name: SortName;
   descends: boolean;
-  /** What a cursor has of the last row. */
+  /** Kinds of the values that a page cursor contains. */
   cursor: SortKind[];
 }
 
 interface Order {
-  /** What an index has the runs in the order of, where they have it: `of` is what is read, `key` its column, `id` the run's. */
+  /**
+   * Source with an index in this order: `of` is the table or join, `key` the indexed column, `id` the id of the run.
+   */
   of: string;
   key: string;
   id: string;
-  /** The same of a row of `job`, whether an index has it or not. */
+  /** Expression for the same value of a row of `job`. */
   value: string;
   type: 'timestamptz' | 'bigint';
-  /** Rows that one answer looks at: those of a run's cost are looked at with the run. */
+  /** Maximum number of rows that one response scans. Fewer for costs, because their runs are read with them. */
   rows: number;
 }
 
@@ -45,11 +47,11 @@ const orders: Record<Exclude<SortName, 'queuedAt'>, Order> = {
   startedAt: ofTime('started_at'),
   finishedAt: ofTime('finished_at'),
   durationMs: ofCost('duration_ms', `(${millis('finished_at')} - ${millis('started_at')})::bigint`),
-  // What an open run has cost so far is nothing that it could be sorted by.
+  // The current cost of an open run is not a value to sort by.
   totalCostUsd: ofCost('total_micros', 'CASE WHEN finished_at IS NOT NULL THEN total_cost_micros END'),
 };
 
-/** So many runs are sorted as they are; of more, an index's order is gone along. */
+/** Maximum number of runs that are sorted; for more, the index of the order is scanned. */
 const sortedAtOnce = 2500;
 
 export function sortingOf(sort: JobSort): JobSorting {
@@ -66,9 +68,9 @@ interface Asked {
 }
 
 /**
- * Runs in the order of what they have; those that have it not yet, or never, come behind, in the order of their ids.
- * Where an index narrows what is asked for to few, these are sorted. Else the index of the order is gone along, within
- * bounds, and what has no value comes when that is at its end.
+ * Lists runs in the order of one of their values. Runs without the value come last, in the order of their ids. If an
+ * index narrows the filter to few runs, these are sorted. Otherwise the index of the order is scanned within bounds,
+ * and the runs without the value follow after its end.
  */
 export async function listSortedJobs(database: Database, organizationId: string, asked: Asked): Promise<ListedJob[]> {
   const { page, sorting } = asked;
@@ -83,7 +85,7 @@ export async function listSortedJobs(database: Database, organizationId: string,
   return joined(valued, others);
 }
 
-/** What is read of the page's rows before they are read whole: `id`, `sort_key`, `matches` and `scan_end`. */
+/** Statement for the rows of a page before they are read completely: `id`, `sort_key`, `matches` and `scan_end`. */
 type Listing = (of: {
   filter: JobFilters;
   after: { value: string; id: string } | null;
@@ -122,7 +124,7 @@ function rowsByIndex({ of, key, id, type, rows }: Order): Listing {
       limit,
       rows,
     });
-    // The order's own columns are enough for a page that nothing is looked at for: the runs are joined afterwards.
+    // A page without filters needs only the columns of the order; the runs are joined afterwards.
     return `SELECT ${id} AS id, ${key} AS sort_key, matches, scan_end FROM (${listed}) listed`;
   };
 }
@@ -131,7 +133,7 @@ function rowsWithout({ of, key, rows, type }: Order): Listing {
   return ({ filter, after, descends, limit, placed }) => {
     const within = ['organization_id = $1'];
     if (after) within.push(`id ${beyond(descends)} ${placed(after.id)}::uuid`);
-    // Asked row by row: an EXISTS is planned as one walk through all costs.
+    // A subquery per row: Postgres would plan an EXISTS as a scan of all costs.
     const cost = `(SELECT r.${key} FROM run_cost r WHERE r.job_id = scanned.id)`;
     const looked = [`${of === 'job' ? key : cost} IS NULL`, ...allOf(filter, placed)];
     const order = `id ${direction(descends)}`;
@@ -173,7 +175,7 @@ async function areFew(database: Database, organizationId: string, { filter }: As
   return found!.count <= sortedAtOnce;
 }
 
-/** Both parts as one page: an early end of the second is one of the page. */
+/** Joins both parts to one page. An early end of the second part is an early end of the page. */
 function joined(valued: FoundJob[], others: FoundJob[]): ListedJob[] {
   const [first, ...following] = [...valued, ...others];
   if (!first) return [];

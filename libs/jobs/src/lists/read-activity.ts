@@ -11,7 +11,7 @@ interface HourRow {
   cancelled: number;
 }
 
-/** How the runs of each hour ended; hours without one are left out. */
+/** Counts how the runs of each hour ended; hours without an ended run are left out. */
 export async function readActivity(
   database: Database,
   organizationId: string,

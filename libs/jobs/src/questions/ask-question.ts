@@ -25,7 +25,7 @@ import { answerFromKept } from './receive-message';
 import { type Reporter, requireOwnKey } from '../reports/reporter';
 import { notifyQuestion } from './notify-question';
 
-/** So long before its run's end a question is over, so that the script can go on with its default. */
+/** Time between the expiry of a question and its run's end, so that the script can continue with its default. */
 const marginMs = 5000;
 const mostOpen = 50;
 
@@ -39,7 +39,9 @@ interface Asking extends Pick<
 
 type Asked = Pick<QuestionEntity, 'id' | 'status' | 'expiresAt' | 'cut'>;
 
-/** A run waits for a person from here on. The same key asks once, however often it is sent. */
+/**
+ * Creates a question; its run waits for a person from then on. Repeated requests with the same key create one question.
+ */
 export function askQuestion(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
   { organizationId, agentId }: Reporter,
@@ -110,7 +112,7 @@ type NewQuestion = Pick<
   | 'cut'
 > & { fields: object[] | null };
 
-/** Writes it, with the fact and the event of it. */
+/** Inserts a question, and records its organization event and its webhook event. */
 function insertQuestion(tx: Transaction, row: NewQuestion): void {
   const { id, organizationId } = row;
   const json = (value: object | null) => (value === null ? null : JSON.stringify(value));
@@ -169,7 +171,10 @@ function requireAsking({ status, dispatched, cancelRequestedAt, openQuestions }:
   }
 }
 
-/** The run's own limit goes on while it asks, so its question ends first. */
+/**
+ * Returns when the question expires. The time limit of the run keeps counting during the wait, so the question expires
+ * first.
+ */
 function expiryOf(
   { startedAt, maxRuntimeMs }: Pick<JobEntity, 'startedAt' | 'maxRuntimeMs'>,
   { timeoutMs, now }: { timeoutMs: number; now: Date },

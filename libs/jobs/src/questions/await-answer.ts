@@ -14,7 +14,7 @@ export interface AwaitParts {
   pubSub: PubSub;
 }
 
-/** The question as its worker reads it, as soon as it is over, or as it stands when the wait is over. */
+/** Returns the question for its worker as soon as it has ended, or its current state when the wait is over. */
 export async function awaitAnswer(
   { database, keyRing, pubSub }: AwaitParts,
   reporter: Reporter,
@@ -28,7 +28,7 @@ export async function awaitAnswer(
       const heard = new Promise<void>((resolve) => (hear = resolve));
       const row = await readQuestion(database, reporter, { jobId, questionId });
       if (row.status !== 'open' || waitMs === 0 || over.aborted) return presentForWorker(row, keyRing);
-      // A notice can be lost, so it also looks by itself.
+      // A notification can be lost, so the question is also polled.
       await within(lookMs, heard, () => undefined, over);
     }
   } finally {

@@ -1,6 +1,6 @@
 import { AppError, codePattern, invalidField, type QuestionKind } from '@muster/contracts';
 
-/** One field of a form, as it was checked when it was asked. */
+/** A field of a form, as it was validated with the question. */
 export interface FormField {
   name: string;
   label: string;
@@ -19,7 +19,7 @@ interface Asked {
   fields?: Record<string, unknown>[] | null;
 }
 
-/** What a question offers, in one form; throws where it does not fit its kind. */
+/** Returns the choices or the fields of a question; throws if they do not fit its kind. */
 export function checkOffer({ kind, choices, fields }: Asked): { choices: string[] | null; fields: FormField[] | null } {
   if (kind === 'choice' && !choices?.length) throw refused('choices', 'a question of the kind choice requires choices');
   if (kind === 'form' && !fields?.length) throw refused('fields', 'a question of the kind form requires fields');
@@ -48,7 +48,7 @@ function checkField(field: Record<string, unknown>, at: number): FormField {
   return { ...own, choices: choices as string[] };
 }
 
-/** The answer as it is saved; throws where it does not fit what was asked. */
+/** Returns the answer in its stored form; throws if it does not fit the question. */
 export function checkAnswer({ kind, choices, fields }: Asked, answer: unknown): unknown {
   switch (kind) {
     case 'code':

@@ -31,7 +31,7 @@ describe('callbacks of a job', () => {
   const step = (body: StepStatusBody) => applyStepStatus(lab.harness.db, reporter, body);
   const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
 
-  it('move it from queued to running to its end, and no further', async () => {
+  it('move a job from queued to running to its end, and no further', async () => {
     const jobId = await freshJob();
     expect((await read(jobId)).status).toBe('queued');
     expect(await report({ jobId })).toEqual({ accepted: true, status: 'running' });
@@ -51,7 +51,7 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ status: 'completed', result: { a: 1 }, error: null });
   });
 
-  it('free the machine with its end, enqueue the agent where a job waits for it, and meter it', async () => {
+  it('free the machine at the end of a job, enqueue the agent if another job waits for it, and meter the run', async () => {
     const lonely = await freshJob();
     await report({ jobId: lonely, status: 'completed' });
     const looks = `SELECT name FROM outbox WHERE name = 'dispatch-agent' AND payload->>'agentId' = $1`;
@@ -72,7 +72,7 @@ describe('callbacks of a job', () => {
     expect(messages.map(({ name }) => name)).toEqual(expect.arrayContaining(['dispatch-agent', 'job-finished']));
   });
 
-  it('that tell of a step’s time after the job’s end have its cost settled once more: the day decides the price', async () => {
+  it('have the cost booked again if a step’s time arrives after the job’s end, because the day decides the price', async () => {
     const jobId = await freshJob();
     const usage = { provider: 'acme', model: 'm', inputTokens: 1, outputTokens: 1 };
     const startedAt = '2026-03-09T23:59:59.000Z';
@@ -87,7 +87,7 @@ describe('callbacks of a job', () => {
     expect(await settled()).toHaveLength(1);
   });
 
-  it('let one of fifty racing ends win', async () => {
+  it('let one of fifty concurrent ends win', async () => {
     const jobId = await freshJob();
     const statuses = ['completed', 'failed', 'cancelled'] as const;
     const answers = await Promise.all(
@@ -101,7 +101,7 @@ describe('callbacks of a job', () => {
     expect(await unequalCounters(lab.harness.db)).toEqual([]);
   });
 
-  it('are refused as unknown from another agent, another organization, and for no job', async () => {
+  it('are rejected as not_found if they come from another agent', async () => {
     const jobId = await freshJob();
     const other = { organizationId: lab.organizationId, agentId: lab.agentId };
     await expect(applyJobReport(lab.harness.db, other, { jobId })).rejects.toMatchObject({ code: 'not_found' });
@@ -123,7 +123,7 @@ describe('callbacks of a job', () => {
     expect((await read(jobId)).status).toBe('queued');
   });
 
-  it('say nothing of a job that was never given to its agent', async () => {
+  it('do not change a job that was never dispatched', async () => {
     const agentId = await lab.makeOnlineAgent();
     const jobId = await lab.launch({ agentId });
     for (const status of [undefined, 'running', 'completed', 'failed', 'cancelled'] as const) {
@@ -137,7 +137,7 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ status: 'queued', startedAt: null, finishedAt: null });
   });
 
-  it('tell its agent’s timeline how far it is, by the worker’s word and by its steps', async () => {
+  it('record the job’s progress in its agent’s timeline, by the worker’s percentage and by its steps', async () => {
     const jobId = await freshJob();
     const told = async () => {
       const rows = await lab.query<{ data: any }>(
@@ -160,7 +160,7 @@ describe('callbacks of a job', () => {
     ]);
   });
 
-  it('keep a picture of the organization’s own, of a run or of its end, and no one else’s', async () => {
+  it('store a screenshot of the own organization, of a run or of its end, and reject other keys', async () => {
     const jobId = await freshJob();
     const own = `artifacts/${lab.organizationId}`;
     for (const screenshotKey of [`${own}/../../other/x.png`, `${own}//x.png`, 'x.png', '../x.png']) {
@@ -172,7 +172,7 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ status: 'running', screenshotKey: `${own}/a.png` });
   });
 
-  it('keep a log entry with a seq once, and one without as often as it comes', async () => {
+  it('store a log entry with a seq once, and one without a seq each time it arrives', async () => {
     const jobId = await freshJob();
     const entry = (seq?: number) => ({
       jobId,
@@ -194,7 +194,7 @@ describe('callbacks of a job', () => {
     expect(rows.map(({ logSeq }) => logSeq)).toEqual([1, 2, 3, 4, 7, 6, 5, null, null]);
   });
 
-  it('keep the lines of racing batches once, and the timeline without a hole', async () => {
+  it('store the lines of concurrent requests once, and the timeline without a gap', async () => {
     const jobId = await freshJob();
     const entry = (seq: number) => ({ jobId, level: 'info' as const, message: `line ${seq}`, timestamp: 1, seq });
     const batch = (from: number) => Array.from({ length: 20 }, (_, at) => entry(from + at));
@@ -206,7 +206,7 @@ describe('callbacks of a job', () => {
     expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, at) => at + 1));
   });
 
-  it('refuse a batch of logs whole when one of its jobs is not the caller’s', async () => {
+  it('reject a whole request of log lines if one of the jobs is not the caller’s', async () => {
     const theirs = await freshJob();
     const jobId = await freshJob();
     const log = { level: 'info' as const, message: 'x', timestamp: 1, seq: 1 };
@@ -219,7 +219,7 @@ describe('callbacks of a job', () => {
     expect(await lab.query(`SELECT FROM timeline_entry WHERE job_id = $1 AND kind = 'execution'`, [jobId])).toEqual([]);
   });
 
-  it('count as its agent’s activity while the job runs: signs of life, steps and logs, and nothing late', async () => {
+  it('count as activity of the agent while the job runs: signs of life, steps and logs, but no late reports', async () => {
     const jobId = await freshJob();
     await report({ jobId });
     const forget = () =>
@@ -241,7 +241,7 @@ describe('callbacks of a job', () => {
       await callback();
       expect(await said()).toBe(what);
     }
-    // Within the grain it stays who was first.
+    // Within the resolution of the activity time, the first activity stays.
     await report({ jobId, status: 'running' });
     expect(await said()).toBe('a job’s log');
     await report({ jobId, status: 'completed' });
@@ -251,7 +251,7 @@ describe('callbacks of a job', () => {
     expect(await said()).toBe('long ago');
   });
 
-  it('count a claim once for its job, and the newest outcome', async () => {
+  it('count a claim once for its job, with its newest outcome', async () => {
     const jobId = await freshJob();
     const claims = (...given: [string, 'eob_uploaded' | 'no_eob_found' | 'failed'][]) =>
       applyClaimResults(lab.harness.db, reporter, {
@@ -272,7 +272,7 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ claimsAttempted: 5, claimsFailed: 3 });
   });
 
-  it('know a claim by its id and its NPI, and keep what was signed later, whichever comes first', async () => {
+  it('identify a claim by its id and its NPI, and store the outcome that was signed later, in any order', async () => {
     const jobId = await freshJob();
     const at = (seconds: number) => new Date(signedAt.getTime() + seconds * 1000);
     const say = (outcome: 'eob_uploaded' | 'failed', npi: string | undefined, seconds: number) =>
@@ -285,7 +285,7 @@ describe('callbacks of a job', () => {
     await say('failed', '1234567894', 1);
     expect(await say('failed', undefined, 1)).toMatchObject({ accepted: 1, claims: { attempted: 3, failed: 3 } });
     expect(await say('eob_uploaded', undefined, 9)).toMatchObject({ accepted: 1, claims: { attempted: 3, failed: 2 } });
-    // Said again later, so what was signed in between is older than that.
+    // The same outcome is signed again later, so a report that was signed in between is older.
     expect(await say('eob_uploaded', undefined, 20)).toMatchObject({ accepted: 0 });
     expect(await say('failed', undefined, 15)).toEqual({
       accepted: 0,
@@ -293,7 +293,7 @@ describe('callbacks of a job', () => {
     });
   });
 
-  it('end in the same state in every order, however often each comes', async () => {
+  it('lead to the same state in any order, however often each arrives', async () => {
     const usage = { provider: 'openai', model: 'm', inputTokens: 10, outputTokens: 2, costUsd: 0.25 };
     type Call = (jobId: string) => Promise<unknown>;
     const calls: Call[] = [

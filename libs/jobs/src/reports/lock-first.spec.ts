@@ -7,7 +7,7 @@ import { finishJob } from '../ends/finish-job';
 import { findJob } from '../lists/job-row';
 import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
 
-describe('who waited for a lock', () => {
+describe('a report or a dispatch that waited for a lock', () => {
   let lab: JobsLab;
   let agentId: string;
   let jobId: string;
@@ -25,7 +25,7 @@ describe('who waited for a lock', () => {
   const holdJob = () => (tx: { query(sql: string, values: unknown[]): Promise<unknown> }) =>
     tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]);
 
-  it('counts a claim that another report of it counted meanwhile once, and as what holds now', async () => {
+  it('counts a claim once with its latest outcome if several reports contain it concurrently', async () => {
     const claim = (outcome: 'eob_uploaded' | 'failed' | 'no_eob_found', second: number) =>
       applyClaimResults(lab.harness.db, reporter(), {
         jobId,
@@ -45,7 +45,7 @@ describe('who waited for a lock', () => {
     });
   });
 
-  it('takes a step’s report for the repetition that it is, and tells it once', async () => {
+  it('recognizes a repeated report of a step, and records the step once in the timeline', async () => {
     const step = () =>
       applyStepStatus(lab.harness.db, reporter(), { jobId, stepOrder: 1, name: 'Open', status: 'passed', seq: 1 });
     const answers = await behindLock(lab.harness.db, holdJob(), () => [step(), step(), step()]);
@@ -54,7 +54,7 @@ describe('who waited for a lock', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('ends a job with the steps that were reported before its end', async () => {
+  it('ends a job with the steps that were committed before its end', async () => {
     await applyJobReport(lab.harness.db, reporter(), { jobId, status: 'running' });
     await behindLock(
       lab.harness.db,
@@ -74,7 +74,7 @@ describe('who waited for a lock', () => {
     expect(entry).toEqual({ passed: 1 });
   });
 
-  it('refuses a heartbeat of a job that was cancelled while the heartbeat waited for the row', async () => {
+  it('rejects a heartbeat of a job that was cancelled while the heartbeat waited for the row', async () => {
     const { organizationId } = lab;
     await applyJobReport(lab.harness.db, reporter(), { jobId, status: 'running' });
     const answers = await behindLock(
@@ -87,7 +87,7 @@ describe('who waited for a lock', () => {
     expect(await findJob(lab.harness.db, organizationId, jobId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('does not start a job on a machine that is being cleared since', async () => {
+  it('does not start a job on a machine whose clearing started while the dispatch waited', async () => {
     await applyJobReport(lab.harness.db, reporter(), { jobId, status: 'completed' });
     const next = await lab.launch({ agentId });
     const [outcome] = await behindLock(

@@ -4,7 +4,10 @@ import type { Round } from '@muster/platform';
 
 const rowsAtOnce = 1000;
 
-/** Drops steps and claims of runs that ended before the periods that each organization keeps them. Counts stay. */
+/**
+ * Deletes steps and claims of runs that ended before the organization's retention periods. The counters of the runs
+ * stay.
+ */
 export async function purgeReports(
   database: Database,
   round: Round,

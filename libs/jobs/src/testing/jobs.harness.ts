@@ -10,7 +10,7 @@ import { DispatchConfig } from '../dispatch/dispatch.config';
 import { JobsModule } from '../jobs.module';
 import { launchJob } from '../launch/launch-job';
 
-/** The use cases on a database of their own, with a workflow and an agent that is online. */
+/** The use cases on a separate database, with a workflow and an online agent. */
 export interface JobsLab {
   harness: Harness;
   dispatch: Dispatch;
@@ -19,7 +19,7 @@ export interface JobsLab {
   workflowId: string;
   agentId: string;
   launch(input?: Partial<LaunchJobBody>): Promise<string>;
-  /** Launches a job and gives it to its agent. */
+  /** Launches a job and dispatches it to its agent. */
   dispatched(input?: Partial<LaunchJobBody>): Promise<string>;
   makeOnlineAgent(): Promise<string>;
   query<T extends object = any>(sql: string, values?: unknown[]): Promise<T[]>;

@@ -6,7 +6,7 @@ import { type JobsLab, openJobsLab } from './jobs.harness';
 
 jest.setTimeout(60_000);
 
-describe('what a run costs the database', () => {
+describe('the database calls of a run', () => {
   let lab: JobsLab;
 
   beforeAll(async () => {
@@ -14,13 +14,16 @@ describe('what a run costs the database', () => {
   });
   afterAll(() => lab.close());
 
-  /** A batch of ours is one round trip of many statements; what TypeORM sends is one of one. */
+  /**
+   * Counts statements and round trips. A batch of `Database` is one round trip of many statements; a query of TypeORM
+   * is one round trip of one statement.
+   */
   async function costOf(work: () => Promise<unknown>): Promise<string> {
     const sent: number[] = [];
     const { query } = Client.prototype;
     const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...given: any[]) {
       const statements: { text: string }[] = given[0].statements ?? [{ text: '' }];
-      // What was enqueued before is published meanwhile.
+      // Messages that were enqueued before are published at the same time and are not counted.
       if (!/^\s*(UPDATE|DELETE FROM) outbox/.test(statements.at(-1)!.text)) sent.push(statements.length);
       return (query as any).apply(this, given);
     } as never);
@@ -28,7 +31,7 @@ describe('what a run costs the database', () => {
     return `${sent.reduce((sum, count) => sum + count, 0)} statements, ${sent.length} round trips`;
   }
 
-  it('is so many statements, and so many waits for an answer', async () => {
+  it('have a fixed number of statements and round trips', async () => {
     const { harness, organizationId, agentId, dispatch } = lab;
     const reporter = { organizationId, agentId };
     let jobId = '';
