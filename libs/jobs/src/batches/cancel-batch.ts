@@ -12,7 +12,7 @@ import { noSuchBatch } from './read-batches';
 /**
  * Maximum number of jobs that one transaction ends, so that other transactions on the same machines do not wait long.
  */
-const atOnce = 1000;
+const jobsPerTransaction = 1000;
 
 /**
  * Records that the batch is being cancelled; from then on none of its jobs starts. The handler of the message ends its
@@ -62,7 +62,7 @@ async function endSome(tx: Transaction, batchId: string, now: Date): Promise<{ f
      WHERE b.id = $1 AND b.cancel_requested_at IS NOT NULL
        AND j.status IN ('queued', 'running') AND j.cancel_requested_at IS NULL
      ORDER BY j.id LIMIT $2`,
-    [batchId, atOnce],
+    [batchId, jobsPerTransaction],
     'open_of_batch',
   );
   const [first] = open;

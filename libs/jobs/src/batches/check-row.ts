@@ -8,7 +8,7 @@ export interface Cells {
 }
 
 /** An input row: its cells, or why it could not be read. */
-export interface GivenRow {
+export interface InputRow {
   /** Number of the row, from 1. */
   row: number;
   cells: Cells;
@@ -32,7 +32,7 @@ const maxCharacters = 65_536;
 const maxErrors = 10;
 
 /** Returns the row's variables, or all of its errors. */
-export function checkRow({ cells, errors: unread }: GivenRow, { names, mapping, defaults }: RowRule): CheckedRow {
+export function checkRow({ cells, errors: unread }: InputRow, { names, mapping, defaults }: RowRule): CheckedRow {
   const errors = [...unread];
   const variables: Record<string, string> = {};
   for (const name of unread.length ? [] : names) {
@@ -44,8 +44,8 @@ export function checkRow({ cells, errors: unread }: GivenRow, { names, mapping, 
       continue;
     }
     const text = cells.get(column);
-    const fault = faultOf(text);
-    if (fault) errors.push(`${name}: ${fault}`);
+    const error = errorOf(text);
+    if (error) errors.push(`${name}: ${error}`);
     else variables[name] = text as string;
   }
   if (!mapping && !unread.length) errors.push(...surplus(cells, names));
@@ -57,20 +57,20 @@ function columnOf(name: string, mapping: Record<string, string> | undefined): st
 }
 
 function missing(name: string, column: string): string {
-  const why = column === name ? '' : `, and the row has no column ${shown(column)}`;
-  return `the workflow needs the variable ${name}${why}`;
+  const detail = column === name ? '' : `, and the row has no column ${shortened(column)}`;
+  return `the workflow needs the variable ${name}${detail}`;
 }
 
 function surplus(cells: Cells, names: ReadonlySet<string>): string[] {
   const errors: string[] = [];
   for (const column of cells.keys()) {
     if (errors.length === maxErrors) break;
-    if (!names.has(column)) errors.push(`the workflow has no variable ${shown(column)}`);
+    if (!names.has(column)) errors.push(`the workflow has no variable ${shortened(column)}`);
   }
   return errors;
 }
 
-function faultOf(text: unknown): string | null {
+function errorOf(text: unknown): string | null {
   if (typeof text !== 'string') return 'must be a string';
   if (text.length > maxCharacters) {
     return `has ${text.length.toLocaleString('en-US')} characters; at most ${maxCharacters.toLocaleString('en-US')} are allowed`;
@@ -80,6 +80,6 @@ function faultOf(text: unknown): string | null {
   return null;
 }
 
-function shown(column: string): string {
+function shortened(column: string): string {
   return column.length > 100 ? `${column.slice(0, 100)}…` : column;
 }

@@ -13,9 +13,9 @@ export interface CsvRecord {
 export class TornTable extends Error {
   constructor(
     readonly line: number,
-    why: string,
+    reason: string,
   ) {
-    super(why);
+    super(reason);
   }
 }
 
@@ -50,20 +50,20 @@ export class CsvRecords {
   constructor(private readonly maxCells: number) {}
 
   /** Returns the records that end in this piece. */
-  take(piece: string): CsvRecord[] {
+  parse(piece: string): CsvRecord[] {
     this.ready = [];
     let from = 0;
     for (let at = 0; at < piece.length; at += 1) {
       const code = piece.charCodeAt(at);
-      const ofReturn = this.afterReturn && code === lineFeed;
+      const belongsToReturn = this.afterReturn && code === lineFeed;
       this.afterReturn = code === carriageReturn;
-      if (ofReturn && this.state === 'cell begins') {
+      if (belongsToReturn && this.state === 'cell begins') {
         from = at + 1;
         continue;
       }
       const ends = code === lineFeed || code === carriageReturn;
       if (this.state === 'quoted') {
-        if (ends && !ofReturn) this.line += 1;
+        if (ends && !belongsToReturn) this.line += 1;
         if (code !== quote) continue;
         this.cell += piece.slice(from, at);
         this.state = 'quote in quoted';

@@ -78,9 +78,9 @@ export function listBatches(
   } else if (page.after) within.push(`id ${sign} ${placed(page.after[0])}`);
   if (workflowId) (isBySize ? filter : within).push(`workflow_id = ${placed(workflowId)}`);
   if (q) {
-    const asked = placed(q);
-    filter.push(`(strpos(id::text, lower(${asked})) > 0 OR workflow_id IN (
-      SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', asked)}))`);
+    const text = placed(q);
+    filter.push(`(strpos(id::text, lower(${text})) > 0 OR workflow_id IN (
+      SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', text)}))`);
   }
   const found = scanWithin({
     from: 'batch',

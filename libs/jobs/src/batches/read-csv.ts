@@ -1,6 +1,6 @@
 import { AppError, invalidField, maxBatchRows } from '@muster/contracts';
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Cells, GivenRow } from './check-row';
+import type { Cells, InputRow } from './check-row';
 import { type CsvRecord, CsvRecords, TornTable } from './csv-records';
 
 /** Maximum number of columns: more than any export has, and few enough that a row is read quickly. */
@@ -10,11 +10,11 @@ const maxColumns = 1000;
  * Reads the column names and the rows of a table. Limits are checked while it arrives, so a table that is too long is
  * rejected early.
  */
-export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<GivenRow[]> {
+export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<InputRow[]> {
   const records = new CsvRecords(maxColumns);
   const table = new Table();
   try {
-    for await (const piece of inPieces(withoutMark(chunks))) table.add(records.take(piece));
+    for await (const piece of inPieces(withoutMark(chunks))) table.add(records.parse(piece));
     table.add(records.end());
   } catch (error) {
     if (!(error instanceof TornTable)) throw error;
@@ -25,7 +25,7 @@ export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<GivenRow[]
 
 class Table {
   private columns?: Columns;
-  private readonly rows: GivenRow[] = [];
+  private readonly rows: InputRow[] = [];
 
   add(records: CsvRecord[]): void {
     for (const record of records) {
@@ -36,7 +36,7 @@ class Table {
     }
   }
 
-  finished(): GivenRow[] {
+  finished(): InputRow[] {
     if (!this.columns) throw unreadable('It has no row with column names.');
     if (this.rows.length === 0) throw unreadable('It has no rows after the column names.');
     return this.rows;
@@ -69,7 +69,7 @@ const none: Cells = new Map<string, unknown>();
 /** Maximum number of errors that are returned for a row. */
 const maxErrors = 10;
 
-function readRow({ cells, count, line, straysQuote }: CsvRecord, columns: Columns): Omit<GivenRow, 'row'> {
+function readRow({ cells, count, line, straysQuote }: CsvRecord, columns: Columns): Omit<InputRow, 'row'> {
   if (straysQuote) {
     return { cells: none, errors: [`line ${line}: a cell contains a quote but does not start with one`] };
   }
@@ -161,6 +161,6 @@ function unmarked(head: Buffer): Buffer {
   return head.toString('hex', 0, 3) === 'efbbbf' ? head.subarray(3) : head;
 }
 
-function unreadable(why: string): AppError {
-  return invalidField('file', why, `The table cannot be read: ${why}`);
+function unreadable(reason: string): AppError {
+  return invalidField('file', reason, `The table cannot be read: ${reason}`);
 }

@@ -6,7 +6,7 @@ import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
 import { issueStop } from '../ends/cancel-job';
 import { finishJob } from '../ends/finish-job';
 import { lockJobFirst, noSuchJob } from '../lists/job-row';
-import { settleJobCost } from '../ends/settle-job-cost';
+import { bookJobCost } from '../ends/book-job-cost';
 
 export interface Deletion {
   now: Date;
@@ -36,7 +36,7 @@ export async function deleteJob(
   // The machine may also be in the middle of a clearing after an earlier failure of the job.
   await keepStopOrders(tx, id);
   // The message of the job's end may not be handled yet, and the cost outlives the job.
-  await settleJobCost(tx, id);
+  await bookJobCost(tx, id);
   await forget(tx, { organizationId, jobId: id });
   await promiseRemoval(tx, { organizationId, jobId: id, now });
   await tx.execute(

@@ -87,8 +87,13 @@ export async function releaseKeys(tx: Transaction, organizationId: string, jobId
   );
 }
 
-/** For each key, enqueues the agents of the first `most` jobs that wait for it and whose agents can take a job. */
-export async function enqueueFirst(tx: Transaction, organizationId: string, keys: string[], most = 1): Promise<void> {
+/** For each key, enqueues the agents of the first `maxJobs` jobs that wait for it and whose agents can take a job. */
+export async function enqueueFirst(
+  tx: Transaction,
+  organizationId: string,
+  keys: string[],
+  maxJobs = 1,
+): Promise<void> {
   if (keys.length === 0) return;
   const firsts = await tx.query<Pick<JobEntity, 'agentId'>>(
     `SELECT DISTINCT first.agent_id FROM unnest($2::text[]) AS k(key) CROSS JOIN LATERAL (
@@ -100,7 +105,7 @@ export async function enqueueFirst(tx: Transaction, organizationId: string, keys
          AND a.clearing_command_id IS NULL
          AND (a.status = 'online' OR (a.status IN ('stopped', 'offline') AND s.vm_auto_wake_on_job))
        ORDER BY l.priority DESC, l.queued_at, l.job_id LIMIT $3) first`,
-    [organizationId, keys, most],
+    [organizationId, keys, maxJobs],
     'first_for_keys',
   );
   await tx.enqueue(

@@ -96,10 +96,7 @@ interface Decided {
   commandId?: string;
 }
 
-/**
- * Time after which a run's command expires; longer than any outage. Until its agent has it or its job has ended, the
- * command is delivered again with the same id.
- */
+/** Time after which a run's command expires, if the agent does not receive it; longer than any outage. */
 const commandLifeMs = 30 * 24 * 3600 * 1000;
 
 /** Decides whether a job may start now, and otherwise records why not. No other code starts jobs. */
@@ -174,10 +171,7 @@ export class Dispatch {
     }
   }
 
-  /**
-   * Returns the time before which the agent is not woken again after failed wakes, or null. The delay grows with each
-   * failure.
-   */
+  /** Returns when the agent may be woken again after failed wakes, or null. The delay grows with each failure. */
   private async wakeRestsUntil(tx: Transaction, { agentId, status }: AgentFacts): Promise<Date | null> {
     if (!canWake(status)) return null;
     const { consecutive, lastAt } = await lastWakeFailures(tx, agentId);
@@ -254,8 +248,7 @@ export class Dispatch {
 
   /**
    * Handles an agent that is occupied by a job whose command it may not have received. The command is delivered again
-   * with the same id, by which a worker recognizes a repetition. A second command for the same attempt is never
-   * created.
+   * with the same id, by which a worker recognizes it. A second command for the same attempt is never created.
    */
   private async resume(tx: Transaction, agent: AgentFacts, jobId: string): Promise<Decided> {
     const [job] = await tx.query<
@@ -277,8 +270,7 @@ export class Dispatch {
       : decideReadiness(agent, { autoWake: agent.autoWake, wakeRestsUntil: await this.wakeRestsUntil(tx, agent) });
     if (decision.action === 'start') {
       const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
-      // The agent sends heartbeats but does not acknowledge the command, so its queued jobs are shown as waiting for
-      // it.
+      // The agent is online but does not acknowledge the command, so its queued jobs are shown as waiting for it.
       if (late) setWaiting(tx, { agentId: agent.agentId, reason: 'agent_offline' });
       const outcome = { action: 'resume', reason: 'the command is delivered again', jobId } as const;
       return { outcome, commandId: job.commandId };
@@ -316,8 +308,7 @@ function nothing(reason: string, jobId?: string): Decided {
  * its last holder committed.
  */
 async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<{ agent?: AgentFacts; head?: HeadJob }> {
-  // A queue can have 100,000 jobs that are missing from the statistics of Postgres. Without sorting, its first job is
-  // read by the index.
+  // The statistics of Postgres may miss a queue of 100,000 jobs. Without a sort, its first job is read by the index.
   tx.unsorted();
   tx.defer('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent');
   const [agents, heads] = await tx.queryAll([

@@ -1,6 +1,6 @@
 import type { AgentEntity, Transaction } from '@muster/database';
 
-const atOnce = 1000;
+const maxAgents = 1000;
 
 /**
  * Enqueues the organization's agents that have undispatched jobs, after a change that may let these jobs start.
@@ -10,7 +10,7 @@ export async function enqueueWaitingAgents(tx: Transaction, organizationId: stri
   const agents = await tx.query<Pick<AgentEntity, 'id'>>(
     `SELECT a.id FROM agent a WHERE a.organization_id = $1 AND EXISTS (
        SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued' AND j.command_id IS NULL) LIMIT $2`,
-    [organizationId, atOnce],
+    [organizationId, maxAgents],
   );
   await tx.enqueue(
     ...agents.map(({ id }) => ({

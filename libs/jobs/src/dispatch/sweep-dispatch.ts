@@ -13,7 +13,7 @@ export async function sweepDispatch(
   database: Database,
   dispatch: Pick<Dispatch, 'startNext'>,
   round = new Round('sweep dispatch'),
-  atOnce = 100,
+  batchSize = 100,
 ): Promise<Record<'looked' | 'started' | 'woken' | 'failed', number>> {
   const counts = { looked: 0, started: 0, woken: 0, failed: 0 };
   const began = database.now();
@@ -21,7 +21,7 @@ export async function sweepDispatch(
   round.cursors.delete(turn);
   let kinds = [...statements.slice(first), ...statements.slice(0, first)];
   for (let [kind, ...others] = kinds; kind; [kind, ...others] = kinds) {
-    const agents = await database.queryUnflushed<Pick<AgentEntity, 'id'>>('system', kind, [began, atOnce]);
+    const agents = await database.queryUnflushed<Pick<AgentEntity, 'id'>>('system', kind, [began, batchSize]);
     for (const { id } of agents) {
       counts.looked += 1;
       try {
@@ -33,7 +33,7 @@ export async function sweepDispatch(
         round.fail(`agent ${id}`, error);
       }
     }
-    kinds = agents.length < atOnce ? others : [...others, kind];
+    kinds = agents.length < batchSize ? others : [...others, kind];
     if (!round.hasTime) {
       if (kinds[0]) round.cursors.set(turn, statements.indexOf(kinds[0]));
       break;
@@ -47,7 +47,7 @@ const turn = 'dispatch';
 /** A job that was not checked since its start time passed. */
 const isDue = `j.waiting_reason IS NULL OR j.waiting_reason = 'retry_delay'`;
 /** An online agent; its jobs wait for a slot or for the organization. */
-const isThere = `a.status = 'online'`;
+const isOnline = `a.status = 'online'`;
 /** All other agents: something must change before their jobs can start, and the code that changes it enqueues them. */
 const waitsLong = `a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < muster_now() - interval '1 minute'
   OR a.dispatch_swept_at > muster_now()`;
@@ -55,7 +55,7 @@ const waitsLong = `a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < muster_n
 /**
  * SKIP LOCKED gives concurrent replicas different agents. A time in the future was written before a clock was set back.
  */
-const statements = [isDue, isThere, waitsLong].map((candidates) =>
+const statements = [isDue, isOnline, waitsLong].map((candidates) =>
   markSwept(`
     SELECT a.id FROM agent a
     WHERE EXISTS (

@@ -50,15 +50,15 @@ export async function stopJobs(
 ): Promise<CancelCounts> {
   const { organizationId, ids, ...how } = stop;
   const counts: CancelCounts = { cancelled: 0, cancelling: 0, skipped: 0 };
-  const asked = new Set(ids);
-  const jobs = await lockJobs(tx, organizationId, [...asked].filter(isUuid));
+  const requested = new Set(ids);
+  const jobs = await lockJobs(tx, organizationId, [...requested].filter(isUuid));
   const open = jobs.filter(({ status }) => !isTerminal(status));
   const waiting = open.filter(({ dispatched }) => !dispatched).map(({ id }) => id);
   for (const { id: jobId, ...job } of open) {
     if (job.dispatched) counts[await stopJob(tx, { organizationId, jobId, job, ...how })] += 1;
   }
   counts.cancelled = await cancelWaitingJobs(tx, { organizationId, ids: waiting, ...how });
-  counts.skipped = asked.size - counts.cancelled - counts.cancelling;
+  counts.skipped = requested.size - counts.cancelled - counts.cancelling;
   return counts;
 }
 

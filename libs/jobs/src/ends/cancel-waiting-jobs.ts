@@ -63,7 +63,7 @@ export async function cancelWaitingJobs(
     ended.map(({ agentId }) => agentId),
   );
   const metered = meteredOf(ended);
-  const settled = ended.filter((job) => !metered.has(job));
+  const free = ended.filter((job) => !metered.has(job));
   const runOf = ({ jobId, finishedAt }: Ended): EndedRun => ({
     jobId,
     outcome: 'cancelled',
@@ -78,7 +78,7 @@ export async function cancelWaitingJobs(
       payload: { jobId },
     })),
   );
-  await bookFreeRuns(tx, organizationId, settled.map(runOf));
+  await bookFreeRuns(tx, organizationId, free.map(runOf));
   return ended.length;
 }
 
@@ -105,8 +105,8 @@ async function enqueueNext(tx: Transaction, agentIds: string[]): Promise<void> {
  * batch. That message is handled after this commit, so its handler sees whether the batch has ended.
  */
 function meteredOf(ended: Ended[]): Set<Ended> {
-  const ofBatch = new Map(ended.filter(({ batchId }) => batchId !== null).map((job) => [job.batchId, job]));
-  return new Set([...ended.filter(({ isFree }) => !isFree), ...ofBatch.values()]);
+  const onePerBatch = new Map(ended.filter(({ batchId }) => batchId !== null).map((job) => [job.batchId, job]));
+  return new Set([...ended.filter(({ isFree }) => !isFree), ...onePerBatch.values()]);
 }
 
 interface CancelWaiting {

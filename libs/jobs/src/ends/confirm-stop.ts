@@ -55,8 +55,8 @@ async function clear(
 ): Promise<void> {
   if (!isOver && provider !== 'external') {
     const reason = 'the agent did not confirm that all processes of its last job have ended';
-    const of = { organizationId, agentId };
-    const moved = await moveAgent(tx, { ...of, move: 'mend', to: 'rebooting', source: 'watchdog', reason });
+    const agentRef = { organizationId, agentId };
+    const moved = await moveAgent(tx, { ...agentRef, move: 'mend', to: 'rebooting', source: 'watchdog', reason });
     if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
     // The new boot, or the end of the machine, ends the clearing.
     if (moved) return;

@@ -12,7 +12,7 @@ describe('decideStale', () => {
     agentStatus: 'online' as const,
     startedAt: ago(2 * hour),
     maxRuntimeMs: 12 * hour,
-    heardAt: ago(1000),
+    lastReportAt: ago(1000),
     progressAt: ago(1000),
     stalledAt: null as Date | null,
     isAsking: false,
@@ -24,7 +24,7 @@ describe('decideStale', () => {
   });
 
   it('fails a run that was in progress in a restored backup, once its worker has had time to report', () => {
-    const old = { ...facts, startedAt: ago(13 * hour), heardAt: ago(3 * hour) };
+    const old = { ...facts, startedAt: ago(13 * hour), lastReportAt: ago(3 * hour) };
     const restored = (ms: number) => ({ ...limits, restoredAt: ago(ms) });
     expect(decideStale(old, restored(10 * minute), now)).toEqual({ action: 'none' });
     expect(decideStale(old, restored(15 * minute), now)).toMatchObject({ action: 'fail', code: 'lost_in_recovery' });
@@ -32,7 +32,7 @@ describe('decideStale', () => {
   });
 
   it('checks the time limit before missing reports', () => {
-    const both = { ...facts, startedAt: ago(12 * hour), heardAt: ago(hour) };
+    const both = { ...facts, startedAt: ago(12 * hour), lastReportAt: ago(hour) };
     expect(decideStale(both, limits, now)).toMatchObject({ action: 'fail', code: 'execution_timeout' });
   });
 
@@ -41,14 +41,14 @@ describe('decideStale', () => {
     ['rebooting', 'The agent went offline (15 min).'],
     ['online', 'The agent no longer reports the run (15 min).'],
   ] as const)('states in the error that the agent is %s', (agentStatus, reason) => {
-    const lost = { ...facts, agentStatus, heardAt: ago(15 * minute) };
+    const lost = { ...facts, agentStatus, lastReportAt: ago(15 * minute) };
     expect(decideStale(lost, limits, now)).toEqual({ action: 'fail', code: 'agent_not_ready', reason });
   });
 
   it('does not treat a run that waits for a person as stalled, but fails it if it is lost', () => {
     const asking = { ...facts, progressAt: ago(2 * hour), isAsking: true, failStalled: true };
     expect(decideStale(asking, limits, now)).toEqual({ action: 'none' });
-    expect(decideStale({ ...asking, heardAt: ago(hour) }, limits, now).action).toBe('fail');
+    expect(decideStale({ ...asking, lastReportAt: ago(hour) }, limits, now).action).toBe('fail');
   });
 
   it('reports a stalled run again only if it made progress since', () => {

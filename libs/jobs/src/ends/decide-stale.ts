@@ -6,7 +6,7 @@ export interface StaleFacts extends Pick<JobEntity, 'startedAt' | 'maxRuntimeMs'
   status: Extract<JobEntity['status'], 'queued' | 'running'>;
   agentStatus: AgentEntity['status'];
   /** Time of the last report of the run: a heartbeat, a step, a log line. */
-  heardAt: Date;
+  lastReportAt: Date;
   /** Time of the last step, claim, percentage or log line. */
   progressAt: Date;
   /** Whether the run waits for a person; no progress is expected until then. */
@@ -38,7 +38,7 @@ export function decideStale(
 ): StaleDecision {
   const { status, startedAt, maxRuntimeMs } = facts;
   const ago = (date: Date) => now.getTime() - date.getTime();
-  if (restoredAt && facts.heardAt < restoredAt) {
+  if (restoredAt && facts.lastReportAt < restoredAt) {
     if (ago(restoredAt) < lostAfterMs) return none;
     const reason =
       'The service was restored from a backup in which the run was in progress, and its worker does not report it.';
@@ -51,18 +51,22 @@ export function decideStale(
       reason: `The run exceeded its limit of ${spanOf(maxRuntimeMs)}.`,
     };
   }
-  if (ago(facts.heardAt) >= lostAfterMs) {
-    return { action: 'fail', code: 'agent_not_ready', reason: `${whyLost(facts)} (${spanOf(ago(facts.heardAt))}).` };
+  if (ago(facts.lastReportAt) >= lostAfterMs) {
+    return {
+      action: 'fail',
+      code: 'agent_not_ready',
+      reason: `${lossReason(facts)} (${spanOf(ago(facts.lastReportAt))}).`,
+    };
   }
   if (status !== 'running' || facts.isAsking || stalledAfterMs === 0 || ago(facts.progressAt) < stalledAfterMs)
     return none;
   const reason = `The run made no progress for ${spanOf(ago(facts.progressAt))}.`;
   if (facts.failStalled) return { action: 'fail', code: 'execution_timeout', reason };
-  const told = facts.stalledAt !== null && facts.stalledAt > facts.progressAt;
-  return told ? none : { action: 'report', reason };
+  const isReported = facts.stalledAt !== null && facts.stalledAt > facts.progressAt;
+  return isReported ? none : { action: 'report', reason };
 }
 
-function whyLost({ status, agentStatus }: StaleFacts): string {
+function lossReason({ status, agentStatus }: StaleFacts): string {
   if (!isOn(agentStatus)) {
     return isOff(agentStatus) ? `The agent was ${agentStatus}` : 'The agent went offline';
   }

@@ -28,12 +28,12 @@ export interface StaleReport {
  */
 export async function failStaleJobs(
   database: Database,
-  given: StaleOptions,
+  input: StaleOptions,
   round = new Round('fail stale jobs'),
 ): Promise<StaleReport> {
-  const { limit = 500, now = database.now() } = given;
+  const { limit = 500, now = database.now() } = input;
   const recovery = await requireReleased(database);
-  const options = { ...given, now, ...(recovery ? { restoredAt: recovery.restoredAt } : {}) };
+  const options = { ...input, now, ...(recovery ? { restoredAt: recovery.restoredAt } : {}) };
   const report: StaleReport = { scanned: 0, failed: [], killed: 0, retried: 0, stalled: 0, errors: 0 };
   const before = round.failed;
   for (const [name, candidates] of Object.entries({ runs: staleRuns, untouched: untouchedJobs })) {
@@ -44,7 +44,7 @@ export async function failStaleJobs(
       atOnce: 8,
       candidates: (after, count) => candidates(database, { ...options, limit: count, after: after ?? first }),
       settle: async ({ id }) => {
-        const done = await database.transaction('system', (tx) => settleJob(tx, id, options));
+        const done = await database.transaction('system', (tx) => processJob(tx, id, options));
         if (done.failed) report.failed.push(id);
         if (done.killed) report.killed += 1;
         if (done.retried) report.retried += 1;
@@ -116,10 +116,10 @@ interface Locked extends StaleFacts, Pick<JobEntity, 'organizationId' | 'agentId
   lastLogAt: Date | null;
 }
 
-type Settled = { failed?: boolean; killed?: boolean; retried?: boolean; stalled?: boolean };
+type Outcome = { failed?: boolean; killed?: boolean; retried?: boolean; stalled?: boolean };
 
 /** Reads the job again under its lock, because it may have reported since. Skips it if another replica processes it. */
-async function settleJob(tx: Transaction, id: string, options: Decided): Promise<Settled> {
+async function processJob(tx: Transaction, id: string, options: Decided): Promise<Outcome> {
   const { now } = options;
   const job = await lockJob(tx, id);
   if (!job) return {};
@@ -169,7 +169,7 @@ async function lockJob(tx: Transaction, id: string): Promise<Locked | undefined>
             j.cancel_requested_at IS NOT NULL AS cancelling, j.last_progress_at, l.at AS last_log_at,
             EXISTS (SELECT FROM question q WHERE q.job_id = j.id AND q.status = 'open') AS is_asking,
             a.status AS agent_status, s.fail_stalled_runs AS fail_stalled,
-            GREATEST(j.started_at, j.last_heartbeat_at, j.last_progress_at, c.taken_at, l.at) AS heard_at,
+            GREATEST(j.started_at, j.last_heartbeat_at, j.last_progress_at, c.taken_at, l.at) AS last_report_at,
             GREATEST(j.started_at, j.last_progress_at, l.at) AS progress_at
      FROM job j
      JOIN agent a ON a.id = j.agent_id

@@ -24,11 +24,11 @@ import { recordRun, traceOfRun } from './record-run';
 import { retryDelay } from './retry-delay';
 
 /** Terminal status with its error code. Every failure has a code; codeOfEnd returns the code of a cancelled job. */
-export type EndWord =
+export type EndState =
   | { to: Extract<TerminalJobStatus, 'failed'>; errorCode: RunErrorCode | ScriptErrorCode }
   | { to: Exclude<TerminalJobStatus, 'failed'>; errorCode?: undefined };
 
-export type JobEnd = EndWord & EndFacts;
+export type JobEnd = EndState & EndFacts;
 
 interface EndFacts {
   organizationId: string;
@@ -198,7 +198,7 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
   return row;
 }
 
-export function codeOfEnd(end: EndWord): RunErrorCode | ScriptErrorCode | null {
+export function codeOfEnd(end: EndState): RunErrorCode | ScriptErrorCode | null {
   if (end.to === 'failed') return end.errorCode;
   return end.to === 'cancelled' ? 'cancelled' : null;
 }

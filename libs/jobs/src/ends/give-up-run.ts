@@ -4,7 +4,7 @@ import type { Transaction } from '@muster/database';
 import { issueStop } from './cancel-job';
 import { finishJob } from './finish-job';
 
-export interface GivenUp {
+export interface RunFailure {
   organizationId: string;
   jobId: string;
   agentId: string;
@@ -22,7 +22,7 @@ export interface GivenUp {
  */
 export async function giveUpRun(
   tx: Transaction,
-  { organizationId, jobId, agentId, agentStatus, source, reason, code, retries, now }: GivenUp,
+  { organizationId, jobId, agentId, agentStatus, source, reason, code, retries, now }: RunFailure,
 ): Promise<{ failed?: boolean; killed?: boolean; retried?: boolean }> {
   // An agent that is not online learns of it with its next heartbeat.
   const killed = isOn(agentStatus);

@@ -40,14 +40,14 @@ export async function launchJob(
   now: Date,
 ): Promise<{ jobId: string; status: 'queued' }> {
   const { organizationId } = caller;
-  const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...given } = input;
+  const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...request } = input;
   const {
     maxCostUsd,
     maxCostMicros: scheduleMaxCost = null,
     workflowPackInstallationId,
     concurrencyKeys = [],
     ...options
-  } = given;
+  } = request;
   const [facts] = await tx.query<Facts>(
     `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
@@ -83,7 +83,7 @@ export async function launchJob(
     workflowRevision: facts.workflowRevision,
     agentId,
     variables,
-    concurrencyKeys: resolveKeys({ asked: concurrencyKeys, ofWorkflow: facts.workflowKeys ?? [] }, variables),
+    concurrencyKeys: resolveKeys({ requested: concurrencyKeys, workflowKeys: facts.workflowKeys ?? [] }, variables),
     maxCostMicros,
     source,
   });
@@ -103,20 +103,20 @@ export function leastOf(...limits: (MicroUsd | null)[]): MicroUsd | null {
 /** Throws if a key is not a valid name of a secret, because the run could never get such a secret. */
 export function requireKeyNames(vaultKeys: readonly string[] = []): void {
   const errors = vaultKeys.flatMap((key, at) => {
-    const fault = refusedVariableName(key);
-    return fault ? [{ field: `vaultKeys.${at}`, message: fault }] : [];
+    const error = refusedVariableName(key);
+    return error ? [{ field: `vaultKeys.${at}`, message: error }] : [];
   });
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
 /** Throws if a variable is unknown to the workflow or missing (contract: 400). */
-export function requireVariables(names: readonly string[], given: Record<string, string>): void {
+export function requireVariables(names: readonly string[], values: Record<string, string>): void {
   const errors = [
-    ...Object.keys(given)
+    ...Object.keys(values)
       .filter((name) => !names.includes(name))
       .map((name) => ({ field: `variables.${name}`, message: `the workflow has no variable ${name}` })),
     ...names
-      .filter((name) => !Object.hasOwn(given, name))
+      .filter((name) => !Object.hasOwn(values, name))
       .map((name) => ({ field: `variables.${name}`, message: `the workflow needs the variable ${name}` })),
   ];
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });

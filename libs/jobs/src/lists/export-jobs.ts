@@ -34,10 +34,10 @@ export async function* exportJobs(
   { filter, sort, now }: { filter: JobFilters; sort?: JobSort; now: Date },
 ): AsyncGenerator<string> {
   yield `\ufeff${csvLine(columns)}`;
-  const asked = { ...filter, to: filter.to ?? now.toISOString() };
+  const bounded = { ...filter, to: filter.to ?? now.toISOString() };
   for (let cursor: string | undefined; ;) {
     const page = pageOf({ limit: pageRows, cursor }, ...sortKindsOf(sort));
-    const rows = await listJobs(database, organizationId, { page, filter: asked, sort });
+    const rows = await listJobs(database, organizationId, { page, filter: bounded, sort });
     const { items, nextCursor } = paginate(rows, page, placeOf);
     if (items.length > 0) yield items.map(lineOf).join('');
     if (nextCursor === null) return;

@@ -11,13 +11,13 @@ type Placed = (value: unknown) => string;
 export function rangeOf(filter: JobFilters, placed: Placed): string[] {
   const { from, to, q } = filter;
   const range = ['organization_id = $1'];
-  if (from) range.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}`);
-  if (to) range.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + apartMs)))}`);
+  if (from) range.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - maxDriftMs)))}`);
+  if (to) range.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + maxDriftMs)))}`);
   // A complete id is searched only as the id of a run.
   if (q && isUuid(q)) range.push(`id = ${placed(q)}`);
   const [first] = rangesOf(filter);
   if (!first) return range;
-  const value = placed(first.of(filter));
+  const value = placed(first.read(filter));
   range.push(`${first.column} = ${value}`);
   // If the owner belongs to another organization, no rows of this organization are read.
   if (first.owner) range.push(`EXISTS (SELECT FROM ${first.owner} o WHERE o.id = ${value} AND o.organization_id = $1)`);
@@ -25,12 +25,12 @@ export function rangeOf(filter: JobFilters, placed: Placed): string[] {
 }
 
 /** Conditions that are checked row by row within that range. */
-export function lookedOf(filter: JobFilters, placed: Placed): string[] {
+export function rowConditions(filter: JobFilters, placed: Placed): string[] {
   return [...timeAndText(filter, placed), ...equal(filter, rangesOf(filter).slice(1), placed)];
 }
 
 /** All conditions, checked row by row, for an order that is not the order of ids. */
-export function allOf(filter: JobFilters, placed: Placed): string[] {
+export function allConditions(filter: JobFilters, placed: Placed): string[] {
   return [...timeAndText(filter, placed), ...equal(filter, rangesOf(filter), placed)];
 }
 
@@ -46,25 +46,25 @@ function timeAndText({ from, to, q, error, variable, cause }: JobFilters, placed
 }
 
 function equal(filter: JobFilters, columns: Range[], placed: Placed): string[] {
-  return columns.map(({ column, of }) => `${column} = ${placed(of(filter))}`);
+  return columns.map(({ column, read }) => `${column} = ${placed(read(filter))}`);
 }
 
 function rangesOf(filter: JobFilters): Range[] {
-  return ranges.filter((each) => each.of(filter) !== undefined);
+  return ranges.filter((each) => each.read(filter) !== undefined);
 }
 
 /**
  * `NAME=text` matches a variable with this name whose value contains the text; other input matches the value of any
  * variable.
  */
-function hasVariable(asked: string, placed: Placed): string {
-  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(asked) ?? [];
-  if (name === undefined) return anyVariable(placed(asked));
+function hasVariable(input: string, placed: Placed): string {
+  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(input) ?? [];
+  if (name === undefined) return anyVariable(placed(input));
   return `variables ? ${placed(name)} AND ${hasPart(`variables ->> ${placed(name)}`, placed(value))}`;
 }
 
-function anyVariable(asked: string): string {
-  return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${hasPart('v.value', asked)})`;
+function anyVariable(text: string): string {
+  return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${hasPart('v.value', text)})`;
 }
 
 /** Matches part of the id, of the error, of the value of a variable, or of the name of the workflow. */
@@ -80,7 +80,7 @@ function statusOf({ status, cause }: JobFilters): string | undefined {
 
 interface Range {
   column: string;
-  of: (filter: JobFilters) => string | undefined;
+  read: (filter: JobFilters) => string | undefined;
   owner?: string;
 }
 
@@ -88,14 +88,14 @@ interface Range {
  * Maximum difference between a run's time and the time in its id: they come from two clocks, and inserting a batch
  * takes time.
  */
-const apartMs = 10 * 60_000;
+const maxDriftMs = 10 * 60_000;
 
 /** Columns with an index in the order of ids, the narrowest first. There are too many completed runs for an index. */
 const ranges: Range[] = [
-  { column: 'batch_id', of: ({ batchId }) => batchId, owner: 'batch' },
-  { column: 'schedule_id', of: ({ scheduleId }) => scheduleId },
-  { column: 'agent_id', of: ({ agentId }) => agentId, owner: 'agent' },
-  { column: 'status', of: (filter) => (statusOf(filter) === 'completed' ? undefined : statusOf(filter)) },
-  { column: 'workflow_id', of: ({ workflowId }) => workflowId, owner: 'workflow' },
-  { column: 'status', of: (filter) => (statusOf(filter) === 'completed' ? 'completed' : undefined) },
+  { column: 'batch_id', read: ({ batchId }) => batchId, owner: 'batch' },
+  { column: 'schedule_id', read: ({ scheduleId }) => scheduleId },
+  { column: 'agent_id', read: ({ agentId }) => agentId, owner: 'agent' },
+  { column: 'status', read: (filter) => (statusOf(filter) === 'completed' ? undefined : statusOf(filter)) },
+  { column: 'workflow_id', read: ({ workflowId }) => workflowId, owner: 'workflow' },
+  { column: 'status', read: (filter) => (statusOf(filter) === 'completed' ? 'completed' : undefined) },
 ];

@@ -18,9 +18,9 @@ export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFail
   const over = stepsTotal === 0 ? 0 : (100 * (stepsPassed + stepsFailed)) / stepsTotal;
   const passed = stepsTotal === 0 ? 100 : (100 * stepsPassed) / stepsTotal;
   const reached = percent ?? over;
-  const shown = status === 'failed' ? Math.min(reached, passed) : reached;
+  const limited = status === 'failed' ? Math.min(reached, passed) : reached;
   return {
-    percent: status === 'completed' ? 100 : Math.round(shown * 10) / 10,
+    percent: status === 'completed' ? 100 : Math.round(limited * 10) / 10,
     stepsTotal,
     stepsPassed,
     stepsFailed,
@@ -29,9 +29,9 @@ export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFail
 }
 
 /** Counts the steps of the job with the id $1; with the condition false, none. */
-export function countedSteps(asked = 'true'): string {
+export function countedSteps(condition = 'true'): string {
   return `(
     SELECT count(*)::int AS steps_total, (count(*) FILTER (WHERE status = 'passed'))::int AS steps_passed,
            (count(*) FILTER (WHERE status = 'failed'))::int AS steps_failed
-    FROM job_step WHERE job_id = $1 AND ${asked})`;
+    FROM job_step WHERE job_id = $1 AND ${condition})`;
 }

@@ -2,7 +2,7 @@ import { findAgent } from '@muster/agents';
 import type { JobSort, MicroUsd } from '@muster/contracts';
 import { type Database, type JobEntity, pageWithin, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { type JobFilters, lookedOf, rangeOf } from './job-filters';
+import { type JobFilters, rangeOf, rowConditions } from './job-filters';
 import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
 import { type JobSorting, listSortedJobs, sortingOf } from './list-sorted-jobs';
 
@@ -24,7 +24,7 @@ export function listJobs(
     from: 'job',
     columns: 'id',
     within: range,
-    filter: lookedOf(filter, placed),
+    filter: rowConditions(filter, placed),
     order,
     limit: placed(page.limit + 1),
   });

@@ -14,7 +14,7 @@ export interface MeasuredRuns {
 
 /** Counts the open runs of all organizations, and the violations of what must hold for ended ones. */
 export async function measureRuns(database: Database): Promise<MeasuredRuns> {
-  const [waiting, [open], [faults]] = await Promise.all([
+  const [waiting, [open], [violations]] = await Promise.all([
     database.query<Pick<JobEntity, 'waitingReason'> & { count: number; ageSeconds: number }>(
       'system',
       `SELECT waiting_reason, count(*)::int AS count,
@@ -24,17 +24,17 @@ export async function measureRuns(database: Database): Promise<MeasuredRuns> {
       'count_waiting_runs',
     ),
     database.query<Pick<MeasuredRuns, 'running' | 'reservedMicros'>>('system', openRuns, [], 'count_open_runs'),
-    database.query<Pick<MeasuredRuns, 'heldMachines' | 'unapplied'>>('system', unequal, [], 'count_unequal_runs'),
+    database.query<Pick<MeasuredRuns, 'heldMachines' | 'unapplied'>>('system', violationsSql, [], 'count_unequal_runs'),
   ]);
-  const of = (reason: WaitingReason | 'nothing') => {
+  const countOf = (reason: WaitingReason | 'nothing') => {
     const row = waiting.find(({ waitingReason }) => (waitingReason ?? 'nothing') === reason);
     return { count: row?.count ?? 0, ageSeconds: Math.max(0, row?.ageSeconds ?? 0) };
   };
   const reasons = [...waitingReasons, 'nothing'] as const;
   return {
     ...open!,
-    ...faults!,
-    waiting: Object.fromEntries(reasons.map((reason) => [reason, of(reason)])) as MeasuredRuns['waiting'],
+    ...violations!,
+    waiting: Object.fromEntries(reasons.map((reason) => [reason, countOf(reason)])) as MeasuredRuns['waiting'],
   };
 }
 
@@ -44,7 +44,7 @@ const openRuns = `
           WHERE status IN ('queued', 'running') OR reserved_micros > 0) AS reserved_micros`;
 
 /** Reads only open runs and the runs that machines refer to, so that old runs are not scanned. */
-const unequal = `
+const violationsSql = `
   SELECT (SELECT count(*)::int FROM agent a JOIN job j ON j.id = a.current_job_id
           WHERE j.finished_at < muster_now() - interval '1 minute') AS held_machines,
          (SELECT count(*)::int FROM job j JOIN agent_command c ON c.id = j.command_id

@@ -133,7 +133,7 @@ async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: 
        ended_at = muster_now() WHERE id = $1`,
     [
       ...[id, status, answer && JSON.stringify(answer)],
-      ...[code === null ? null : JSON.stringify(sealText(keyRing, placeOfCode(id), code))],
+      ...[code === null ? null : JSON.stringify(sealText(keyRing, codeAssociatedData(id), code))],
       ...[answeredBy, answeredVia, reason],
     ],
     'end_question',
@@ -159,6 +159,6 @@ async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: 
 }
 
 /** Associated data of an encrypted code: it cannot be decrypted for another question. */
-export function placeOfCode(questionId: string): string {
+export function codeAssociatedData(questionId: string): string {
   return `question/${questionId}`;
 }

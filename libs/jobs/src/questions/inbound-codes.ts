@@ -21,7 +21,7 @@ export async function createInboundCode(
   if (pattern !== null) requirePattern(pattern);
   const id = newId();
   const secret = body.secret ?? `mic_${randomBytes(32).toString('base64url')}`;
-  const sealed = JSON.stringify(sealText(keyRing, placeOfInbound(id), secret));
+  const sealed = JSON.stringify(sealText(keyRing, inboundAssociatedData(id), secret));
   try {
     const [row] = await tx.query<InboundCodeRow>(
       `INSERT INTO inbound_code (id, organization_id, name, pattern, senders, sealed) VALUES ($1, $2, $3, $4, $5, $6)
@@ -69,6 +69,6 @@ function requirePattern(pattern: string): void {
   if (!isRegular || nested || repeats > 4) throw invalidField('pattern', message, `${message}.`);
 }
 
-export function placeOfInbound(id: string): string {
+export function inboundAssociatedData(id: string): string {
   return `inbound/${id}`;
 }

@@ -33,16 +33,16 @@ export function listQuestions(
   const values: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
-  const looked: string[] = [];
+  const conditions: string[] = [];
   if (page.after) within.push(`id ${order === 'asc' ? '>' : '<'} ${placed(page.after[0])}`);
   if (status === 'open') within.push("status = 'open'");
-  else if (status) looked.push(`status = ${placed(status)}`);
+  else if (status) conditions.push(`status = ${placed(status)}`);
   // A run has few questions, and an index finds them.
   if (jobId) within.push(`job_id = ${placed(jobId)}`);
-  if (mine === 'true') looked.push(answerableBy(caller, placed));
+  if (mine === 'true') conditions.push(answerableBy(caller, placed));
   const limit = placed(page.limit + 1);
   const found = scanWithin({
-    ...{ from: 'question', columns: 'id', within, filter: looked, order: `id ${order}`, limit },
+    ...{ from: 'question', columns: 'id', within, filter: conditions, order: `id ${order}`, limit },
   });
   return database.query<QuestionRow>(
     { organizationId },

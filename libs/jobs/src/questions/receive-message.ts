@@ -4,12 +4,12 @@ import type { Database, InboundCodeEntity, InboundMessageEntity, QuestionEntity,
 import { isUuid } from '@muster/platform';
 import { isSealedText, type KeyRing, openText, sealText } from '@muster/vault';
 import { answerQuestion, type Answerer } from './answer-question';
-import { placeOfInbound } from './inbound-codes';
+import { inboundAssociatedData } from './inbound-codes';
 import { codeIn, type Message, type Posted, readMessage } from './read-message';
 
 /** Time for which a code that no question waits for is stored, for a question that arrives later. */
-const keptMs = 10 * 60_000;
-const mostAMinute = 60;
+const storedMs = 10 * 60_000;
+const maxPerMinute = 60;
 
 type Inbound = Pick<InboundCodeEntity, 'id' | 'organizationId' | 'name' | 'pattern' | 'senders' | 'sealed'>;
 interface Parts {
@@ -28,17 +28,17 @@ export async function receiveMessage(
   const inbound = await findInbound(database, inboundId);
   const message =
     inbound && isSealedText(inbound.sealed)
-      ? await readMessage(posted, openText(keyRing, placeOfInbound(inbound.id), inbound.sealed), now)
+      ? await readMessage(posted, openText(keyRing, inboundAssociatedData(inbound.id), inbound.sealed), now)
       : null;
   // Without a valid signature, the response does not reveal whether the address exists.
   if (!inbound || !message) {
     throw new AppError('unauthenticated', { detail: 'The signature is missing or wrong.' });
   }
   const { organizationId } = inbound;
-  return database.transaction({ organizationId }, (tx) => takeMessage(tx, keyRing, inbound, message));
+  return database.transaction({ organizationId }, (tx) => processMessage(tx, keyRing, inbound, message));
 }
 
-async function takeMessage(
+async function processMessage(
   tx: Transaction,
   keyRing: KeyRing,
   inbound: Inbound,
@@ -53,9 +53,9 @@ async function takeMessage(
     [inboundId],
     'messages_of_minute',
   )) as [{ count: number }];
-  if (count >= mostAMinute) {
+  if (count >= maxPerMinute) {
     throw new AppError('rate_limited', {
-      detail: `An inbound address accepts at most ${mostAMinute} messages per minute; try again later.`,
+      detail: `An inbound address accepts at most ${maxPerMinute} messages per minute; try again later.`,
       headers: { 'retry-after': '30' },
     });
   }
@@ -79,7 +79,7 @@ async function takeMessage(
     await answerQuestion(tx, keyRing, answererOfInbound(inbound, from), { id: waiting.id, answer: code });
     return { accepted: true };
   }
-  const sealed = JSON.stringify(sealText(keyRing, placeOfInbound(inboundId), JSON.stringify({ code, from })));
+  const sealed = JSON.stringify(sealText(keyRing, inboundAssociatedData(inboundId), JSON.stringify({ code, from })));
   tx.defer(
     'UPDATE inbound_message SET sealed = $3 WHERE inbound_id = $1 AND fingerprint = $2',
     [inboundId, fingerprint, sealed],
@@ -89,7 +89,7 @@ async function takeMessage(
 }
 
 /** Answers a new question with a stored message that arrived before it. Returns whether there was one. */
-export async function answerFromKept(
+export async function answerFromStored(
   tx: Transaction,
   keyRing: KeyRing,
   { inboundId, questionId, since }: { inboundId: string; questionId: string; since: Date },
@@ -105,11 +105,11 @@ export async function answerFromKept(
      UPDATE inbound_message m SET sealed = NULL FROM stored_message s, inbound_code c
      WHERE m.inbound_id = s.inbound_id AND m.fingerprint = s.fingerprint AND c.id = s.inbound_id
      RETURNING s.sealed AS message, c.id, c.organization_id, c.name, c.pattern, c.senders`,
-    [inboundId, since, keptMs],
+    [inboundId, since, storedMs],
     'take_kept_message',
   );
   if (!row || !isSealedText(row.message)) return false;
-  const { code, from } = JSON.parse(openText(keyRing, placeOfInbound(inboundId), row.message)) as {
+  const { code, from } = JSON.parse(openText(keyRing, inboundAssociatedData(inboundId), row.message)) as {
     code: string;
     from: string;
   };
@@ -123,7 +123,7 @@ export async function purgeMessages(database: Database): Promise<{ messages: num
     codes: await tx.execute(
       `UPDATE inbound_message SET sealed = NULL
        WHERE sealed IS NOT NULL AND received_at <= muster_now() - $1 * interval '1 millisecond'`,
-      [keptMs],
+      [storedMs],
     ),
     messages: await tx.execute(`DELETE FROM inbound_message WHERE received_at < muster_now() - interval '1 day'`),
   }));

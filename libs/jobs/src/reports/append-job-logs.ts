@@ -25,10 +25,10 @@ export async function appendJobLogs(
   const [first, ...others] = batches;
   // Workers send the lines of one job per request: one statement, one round trip.
   if (others.length === 0) {
-    const [kept] = await database.query<Kept>({ organizationId }, keepLogs, first, 'keep_logs');
-    if (!kept) return overOrUnknown(database, { organizationId, agentId }, first![0] as string);
-    if (kept.count > 0) database.notify('timeline', kept.agentId);
-    return { accepted: kept.count };
+    const [stored] = await database.query<StoredLogs>({ organizationId }, storeLogs, first, 'store_logs');
+    if (!stored) return overOrUnknown(database, { organizationId, agentId }, first![0] as string);
+    if (stored.count > 0) database.notify('timeline', stored.agentId);
+    return { accepted: stored.count };
   }
   return database.transaction({ organizationId }, async (tx) => {
     let accepted = 0;
@@ -37,18 +37,18 @@ export async function appendJobLogs(
     // All requests write in the order of job ids. Agents may still be locked in different orders; such deadlocks are
     // retried.
     for (const values of batches.sort(([one], [other]) => ((one as string) < (other as string) ? -1 : 1))) {
-      const [kept] = await tx.query<Kept>(keepLogs, values, 'keep_logs');
+      const [stored] = await tx.query<StoredLogs>(storeLogs, values, 'store_logs');
       // A job that is being deleted concurrently fails the request; the next attempt of the worker finds it deleted.
-      if (!kept && deleted.has(values[0] as string)) continue;
-      if (!kept) throw noSuchJob();
-      accepted += kept.count;
-      tx.notify('timeline', kept.agentId);
+      if (!stored && deleted.has(values[0] as string)) continue;
+      if (!stored) throw noSuchJob();
+      accepted += stored.count;
+      tx.notify('timeline', stored.agentId);
     }
     return { accepted };
   });
 }
 
-interface Kept extends Pick<JobEntity, 'agentId'> {
+interface StoredLogs extends Pick<JobEntity, 'agentId'> {
   count: number;
 }
 
@@ -64,7 +64,7 @@ function valuesOf({ organizationId, agentId }: Reporter, jobId: string, entries:
   ];
 }
 
-const keepLogs = `
+const storeLogs = `
   WITH target_job AS (
     SELECT id, agent_id FROM job WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)),
   seen_seqs AS (

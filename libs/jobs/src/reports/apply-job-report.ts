@@ -49,7 +49,7 @@ async function applyEnd(
 ): Promise<ReportAnswer | null> {
   const { jobId, status, error, errorCode, incomplete, result, totalCostUsd, screenshotKey } = report;
   requireOwnKey(organizationId, screenshotKey);
-  const { percent } = saidOf(report);
+  const { percent } = reportedFields(report);
   const outcome = await database.transaction({ organizationId }, async (tx) => {
     const ended = await finishJob(tx, {
       organizationId,
@@ -107,7 +107,7 @@ async function applySignOfLife(
 ): Promise<ReportAnswer | null> {
   const { jobId, seq = -1, screenshotKey, totalCostUsd } = report;
   requireOwnKey(organizationId, screenshotKey);
-  const { percent, currentStep } = saidOf(report);
+  const { percent, currentStep } = reportedFields(report);
   const costMicros = typeof totalCostUsd === 'number' ? microsOf(totalCostUsd) : null;
   const values = [jobId, organizationId, agentId, seq, percent, currentStep, screenshotKey ?? null];
   try {
@@ -145,14 +145,14 @@ async function applyWithoutProgress(
     progress: progressOf(begun),
   });
   const event = valuesOfEvent(organizationId);
-  const [sign] = await database.query<Sign & { told: boolean }>(
+  const [sign] = await database.query<Sign & { emitted: boolean }>(
     { organizationId },
     signOfLife,
     [...values, entryParameter(entry), ...event.values],
     'sign_of_life',
   );
   if (!sign) return null;
-  if (sign.told) database.publish([event.message]);
+  if (sign.emitted) database.publish([event.message]);
   if (sign.began) {
     database.notify('timeline', sign.agentId);
     database.notify('job', jobId);
@@ -198,11 +198,11 @@ const answered = `
  * The reported cost of a running job, under the rule of the reported progress: the later report wins. The final report
  * always wins.
  */
-const saidCost = `reported_cost_micros = CASE WHEN $4 >= job.webhook_seq
+const reportedCost = `reported_cost_micros = CASE WHEN $4 >= job.webhook_seq
         THEN COALESCE($8::bigint, job.reported_cost_micros) ELSE job.reported_cost_micros END,
       `;
 
-const signWithProgress = `${applied(saidCost)} ${answered}, moved.max_cost_micros IS NOT NULL AS has_budget, steps.*
+const signWithProgress = `${applied(reportedCost)} ${answered}, moved.max_cost_micros IS NOT NULL AS has_budget, steps.*
   FROM locked_job LEFT JOIN moved ON moved.id = locked_job.id CROSS JOIN ${countedSteps()} steps`;
 
 const started = { type: 'job.started', details: { status: 'running' } } as const;
@@ -211,11 +211,14 @@ const started = { type: 'job.started', details: { status: 'running' } } as const
 const signOfLife = `${applied()},
   ${appendEntry({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
   ${eventParts({ source: 'began', subject: 'began.id', organization: '$2', ...started, offset: 8 })}
-  ${answered}, EXISTS (SELECT FROM webhook_event_inserted) AS told
+  ${answered}, EXISTS (SELECT FROM webhook_event_inserted) AS emitted
   FROM locked_job LEFT JOIN moved ON moved.id = locked_job.id`;
 
-function notifySign(tx: Transaction, of: { organizationId: string; jobId: string }, sign: Sign): void {
-  const { organizationId, jobId } = of;
+function notifySign(
+  tx: Transaction,
+  { organizationId, jobId }: { organizationId: string; jobId: string },
+  sign: Sign,
+): void {
   const { agentId, began, status: previousStatus } = sign;
   const progress = progressOf({ ...sign, status: 'running' });
   const message = began ? 'running' : `${progress.percent} % done`;
@@ -232,10 +235,10 @@ function answerOf({ status, accepted, dispatched }: Sign): ReportAnswer {
   return { accepted, reason: status === 'queued' && !dispatched ? 'not_dispatched' : 'job_over', status };
 }
 
-function saidOf({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
+function reportedFields({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
   if (progress === undefined || progress === null) return { percent: null, currentStep: null };
-  const given = typeof progress === 'number' ? { percent: progress } : (progress as Record<string, unknown>);
-  const { percent = null, currentStep = null } = given as { percent?: unknown; currentStep?: unknown };
+  const fields = typeof progress === 'number' ? { percent: progress } : (progress as Record<string, unknown>);
+  const { percent = null, currentStep = null } = fields as { percent?: unknown; currentStep?: unknown };
   if (percent !== null && (typeof percent !== 'number' || percent < 0 || percent > 100)) {
     throw invalidField(
       'progress',

@@ -50,8 +50,8 @@ export function withoutValues(text: string, values: string[]): string {
   const longestFirst = values.filter((value) => value.trim() !== '').sort((a, b) => b.length - a.length);
   return longestFirst.reduce((left, value) => {
     if (value.length >= shortValue) return left.replaceAll(value, '…');
-    const word = value.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    return left.replaceAll(new RegExp(`(?<![\\p{L}\\p{N}])${word}(?![\\p{L}\\p{N}])`, 'gu'), '…');
+    const escaped = value.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    return left.replaceAll(new RegExp(`(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`, 'gu'), '…');
   }, text);
 }
 

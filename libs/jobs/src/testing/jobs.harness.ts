@@ -11,7 +11,7 @@ import { JobsModule } from '../jobs.module';
 import { launchJob } from '../launch/launch-job';
 
 /** The use cases on a separate database, with a workflow and an online agent. */
-export interface JobsLab {
+export interface JobsFixture {
   harness: Harness;
   dispatch: Dispatch;
   caller: Principal;
@@ -26,10 +26,10 @@ export interface JobsLab {
   close(): Promise<void>;
 }
 
-export async function openJobsLab(
+export async function openJobsFixture(
   env: Record<string, string> = {},
   modules: (new () => object)[] = [],
-): Promise<JobsLab> {
+): Promise<JobsFixture> {
   const harness = await startHarness({
     name: 'gateway',
     configs: [DispatchConfig, VmConfig, StorageConfig],
@@ -40,10 +40,10 @@ export async function openJobsLab(
   const dispatch = app.nest.get(Dispatch, { strict: false });
   const { id: organizationId } = await makeOrganization(db);
   const { id: workflowId } = await makeWorkflow(db, { organizationId });
-  let made = 0;
+  let agentCount = 0;
   const makeOnlineAgent = async () => {
-    made += 1;
-    return (await makeAgent(db, { organizationId, name: `Agent ${made}`, status: 'online' })).id;
+    agentCount += 1;
+    return (await makeAgent(db, { organizationId, name: `Agent ${agentCount}`, status: 'online' })).id;
   };
   const agentId = await makeOnlineAgent();
   const caller: Principal = {

@@ -2,17 +2,17 @@ import { Client } from 'pg';
 import { appendJobLogs } from '../reports/append-job-logs';
 import { applyJobReport } from '../reports/apply-job-report';
 import { applyStepStatus } from '../reports/apply-step-status';
-import { type JobsLab, openJobsLab } from './jobs.harness';
+import { type JobsFixture, openJobsFixture } from './jobs.harness';
 
 jest.setTimeout(60_000);
 
 describe('the database calls of a run', () => {
-  let lab: JobsLab;
+  let fixture: JobsFixture;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
+    fixture = await openJobsFixture();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
   /**
    * Counts statements and round trips. A batch of `Database` is one round trip of many statements; a query of TypeORM
@@ -21,18 +21,18 @@ describe('the database calls of a run', () => {
   async function costOf(work: () => Promise<unknown>): Promise<string> {
     const sent: number[] = [];
     const { query } = Client.prototype;
-    const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...given: any[]) {
-      const statements: { text: string }[] = given[0].statements ?? [{ text: '' }];
+    const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...args: any[]) {
+      const statements: { text: string }[] = args[0].statements ?? [{ text: '' }];
       // Messages that were enqueued before are published at the same time and are not counted.
       if (!/^\s*(UPDATE|DELETE FROM) outbox/.test(statements.at(-1)!.text)) sent.push(statements.length);
-      return (query as any).apply(this, given);
+      return (query as any).apply(this, args);
     } as never);
     await work().finally(() => spy.mockRestore());
     return `${sent.reduce((sum, count) => sum + count, 0)} statements, ${sent.length} round trips`;
   }
 
   it('have a fixed number of statements and round trips', async () => {
-    const { harness, organizationId, agentId, dispatch } = lab;
+    const { harness, organizationId, agentId, dispatch } = fixture;
     const reporter = { organizationId, agentId };
     let jobId = '';
     const report = (status: 'running' | 'completed') => applyJobReport(harness.db, reporter, { jobId, status });
@@ -40,7 +40,7 @@ describe('the database calls of a run', () => {
     const line = () => ({ jobId, seq: 1, level: 'info' as const, message: 'm', timestamp: 1 });
     const run = async () => ({
       launch: await costOf(async () => {
-        jobId = await lab.launch();
+        jobId = await fixture.launch();
       }),
       dispatch: await costOf(() => dispatch.startNext(agentId)),
       begin: await costOf(() => report('running')),

@@ -6,31 +6,31 @@ import { emitEvent } from '@muster/webhooks';
  * Computes and books the cost of an ended job, stores it on the job and releases its reservation. Returns null if there
  * is no such ended job.
  */
-export async function settleJobCost(
+export async function bookJobCost(
   tx: Transaction,
   jobId: string,
   options: { reprice?: boolean } = {},
 ): Promise<BookedCost | null> {
-  return (await settleJobCosts(tx, [jobId], options)).get(jobId) ?? null;
+  return (await bookJobCosts(tx, [jobId], options)).get(jobId) ?? null;
 }
 
-/** Books the costs of several jobs with the same statements as settleJobCost books one. */
-export async function settleJobCosts(
+/** Books the costs of several jobs with the same statements as bookJobCost books one. */
+export async function bookJobCosts(
   tx: Transaction,
   jobIds: string[],
   options: { reprice?: boolean } = {},
 ): Promise<Map<string, BookedCost>> {
-  const settled = await bookRunCosts(tx, jobIds, options);
-  if (settled.size > 0) {
+  const booked = await bookRunCosts(tx, jobIds, options);
+  if (booked.size > 0) {
     tx.defer(
       `UPDATE job SET total_cost_micros = c.total, reserved_micros = 0
        FROM unnest($1::uuid[], $2::bigint[]) AS c (id, total) WHERE job.id = c.id`,
-      [[...settled.keys()], [...settled.values()].map(({ totalMicros }) => String(totalMicros))],
+      [[...booked.keys()], [...booked.values()].map(({ totalMicros }) => String(totalMicros))],
       'job_costs',
     );
   }
-  for (const { isFirst, ...of } of settled.values()) if (isFirst) emitBatchEnd(tx, of);
-  return settled;
+  for (const cost of booked.values()) if (cost.isFirst) emitBatchEnd(tx, cost);
+  return booked;
 }
 
 /**

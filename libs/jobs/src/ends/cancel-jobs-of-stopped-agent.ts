@@ -7,7 +7,7 @@ import { finishJob } from './finish-job';
 const silentSinceOff: readonly AgentStatus[] = [...offStatuses, 'starting'];
 
 /** Cancels the jobs that were being cancelled on a machine that is off. Their ends enqueue the next jobs. */
-export async function settleStoppedAgent(database: Database, agentId: string): Promise<{ cancelled: number }> {
+export async function cancelJobsOfStoppedAgent(database: Database, agentId: string): Promise<{ cancelled: number }> {
   return database.transaction('system', async (tx) => {
     const [agent] = await tx.query<Pick<AgentEntity, 'organizationId' | 'status'>>(
       'SELECT organization_id, status FROM agent WHERE id = $1 FOR UPDATE',
