@@ -87,9 +87,6 @@ export const patterns = [
  * these words.
  */
 export const notYetPlain = [
-  'libs/jobs/**',
-  // Files in these folders that are already rewritten.
-  '!**/*.{controller,config}.ts',
   'tools/lint/{plain-words.mjs,words.mjs,words.spec.ts}',
 ];
 

@@ -11,7 +11,7 @@ import type {
   WakePayload,
 } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
-import { cancelBatch, checkBudget, confirmStop, Dispatch, settleStoppedAgent } from '@muster/jobs';
+import { cancelBatch, cancelJobsOfStoppedAgent, checkBudget, confirmStop, Dispatch } from '@muster/jobs';
 import { Clock, HandlesJob, ProcessesQueue, QueueProcessor, type ReceivedMessage } from '@muster/platform';
 import { AnalysisContext } from './analysis-context';
 
@@ -80,6 +80,6 @@ export class DispatchProcessor extends QueueProcessor {
 
   @HandlesJob('dispatch', 'agent-stopped')
   async agentStopped({ agentId }: AgentPayload): Promise<void> {
-    await settleStoppedAgent(this.database, agentId);
+    await cancelJobsOfStoppedAgent(this.database, agentId);
   }
 }

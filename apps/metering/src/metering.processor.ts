@@ -2,7 +2,7 @@ import { Inject } from '@nestjs/common';
 import type { JobPayloadIds, PilotBatchPayload, ProbePayload, RecomputePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
 import { removeObjects } from '@muster/agents';
-import { settleJobCost, settleJobCosts } from '@muster/jobs';
+import { bookJobCost, bookJobCosts } from '@muster/jobs';
 import { Clock, Coalescer, HandlesJob, ProcessesQueue, QueueProcessor, type ReceivedMessage } from '@muster/platform';
 import { recomputeCosts } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
@@ -59,7 +59,7 @@ export class MeteringProcessor extends QueueProcessor {
 
   @HandlesJob('metering', 'recompute-costs')
   async recomputeCosts({ recomputeId }: RecomputePayload): Promise<void> {
-    await recomputeCosts(this.database, recomputeId, (tx, jobId) => settleJobCost(tx, jobId, { reprice: true }));
+    await recomputeCosts(this.database, recomputeId, (tx, jobId) => bookJobCost(tx, jobId, { reprice: true }));
   }
 
   private async book(runs: Finished[]): Promise<void> {
@@ -67,7 +67,7 @@ export class MeteringProcessor extends QueueProcessor {
       // A crash may lose this commit. The message is then handled again, and the cost is booked again.
       for (const { message } of runs) tx.handles(message);
       tx.allowUnflushed();
-      await settleJobCosts(
+      await bookJobCosts(
         tx,
         runs.map(({ jobId }) => jobId),
       );

@@ -5,7 +5,7 @@ export { applyClaimResults, type ClaimCounts } from './reports/apply-claim-resul
 export { applyJobReport, type ReportAnswer } from './reports/apply-job-report';
 export { applyStepStatus } from './reports/apply-step-status';
 export { cancelBatch, requestBatchCancel } from './batches/cancel-batch';
-export { type Cells, type GivenRow } from './batches/check-row';
+export { type Cells, type InputRow } from './batches/check-row';
 export { type BatchInput, checkBatch, type CheckInput, launchBatch } from './batches/launch-batch';
 export { readCsv } from './batches/read-csv';
 export { presentBatch } from './batches/present-batch';
@@ -51,8 +51,8 @@ export { findQuestion, listQuestions, presentQuestion, type QuestionRow } from '
 export { presentJob, presentJobStatus, presentRun, presentStep } from './lists/present-job';
 export { enqueueWaitingAgents } from './dispatch/enqueue-waiting-agents';
 export { replayJob } from './launch/replay-job';
-export { settleJobCost, settleJobCosts } from './ends/settle-job-cost';
-export { settleStoppedAgent } from './ends/settle-stopped-agent';
+export { bookJobCost, bookJobCosts } from './ends/book-job-cost';
+export { cancelJobsOfStoppedAgent } from './ends/cancel-jobs-of-stopped-agent';
 export { sweepDispatch } from './dispatch/sweep-dispatch';
 export { checkBudget, stopOverBudget } from './ends/stop-over-budget';
 export { purgeReports } from './reports/purge-reports';

@@ -1,6 +1,6 @@
 import type { AgentStatus } from '@muster/contracts';
 import { applyHandshake, applyHeartbeat } from '@muster/agents';
-import { applyJobReport, Dispatch, DispatchConfig, JobsModule, settleStoppedAgent } from '@muster/jobs';
+import { applyJobReport, cancelJobsOfStoppedAgent, Dispatch, DispatchConfig, JobsModule } from '@muster/jobs';
 import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
@@ -226,7 +226,7 @@ describe('draining', () => {
       await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
       await act(id, { action: 'stop', force: true });
       await sql(`UPDATE agent SET status = 'stopped' WHERE id = $1`, [id]);
-      expect(await settleStoppedAgent(harness.db, id)).toEqual({ cancelled: 1 });
+      expect(await cancelJobsOfStoppedAgent(harness.db, id)).toEqual({ cancelled: 1 });
       expect([(await job(jobId)).status, await retriesOf(jobId)]).toEqual(['cancelled', []]);
     });
 
@@ -254,8 +254,8 @@ describe('draining', () => {
       const id = await machine();
       const jobId = await running(id);
       await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
-      await settleStoppedAgent(harness.db, id);
-      await settleStoppedAgent(harness.db, newId());
+      await cancelJobsOfStoppedAgent(harness.db, id);
+      await cancelJobsOfStoppedAgent(harness.db, newId());
       expect(await job(jobId)).toMatchObject({ status: 'running', cancelling: true });
     });
   });

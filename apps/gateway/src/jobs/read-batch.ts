@@ -7,12 +7,12 @@ import {
   maxBatchBytes,
   maxBatchRows,
 } from '@muster/contracts';
-import { type BatchInput, type Cells, type CheckInput, type GivenRow, readCsv } from '@muster/jobs';
+import { type BatchInput, type Cells, type CheckInput, type InputRow, readCsv } from '@muster/jobs';
 import { checkBody, type FormOrJson, parseJsonBody } from '@muster/platform';
 
 export interface RequestedBatch<Input = BatchInput> {
   input: Input;
-  rows: GivenRow[];
+  rows: InputRow[];
 }
 
 /** Reads a batch from JSON with its rows, or from a form with a CSV file. */
@@ -53,7 +53,7 @@ function sampleOf(rows: unknown): unknown {
   return Array.isArray(rows) ? [] : rows;
 }
 
-function requestedRows(rows: unknown[]): GivenRow[] {
+function requestedRows(rows: unknown[]): InputRow[] {
   if (rows.length === 0) throw invalidField('rows', 'rows must not be empty');
   if (rows.length > maxBatchRows) throw invalidField('rows', `rows must contain no more than ${maxBatchRows} elements`);
   return rows.map((cells, at) => {

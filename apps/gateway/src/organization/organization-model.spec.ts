@@ -1,4 +1,4 @@
-import { settleJobCost } from '@muster/jobs';
+import { bookJobCost } from '@muster/jobs';
 import { type ModelCaller, openModel, recomputeCosts, unequalCounters, verifyCostDays } from '@muster/pricing';
 import { FakeModel, type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
@@ -184,7 +184,7 @@ describe('language models', () => {
       const again = await tenant.as.admin.post('/api/organization/model-prices/recompute', { from: today, to: today });
       const { recomputeId } = again.body;
       for (let times = 0; times < 2; times += 1) {
-        await recomputeCosts(harness.db, recomputeId, (tx, jobId) => settleJobCost(tx, jobId, { reprice: true }));
+        await recomputeCosts(harness.db, recomputeId, (tx, jobId) => bookJobCost(tx, jobId, { reprice: true }));
       }
       expect(await costsBy('model')).toMatchObject({ totalUsd: 0.4, groups: [{ runs: 0, totalUsd: 0.4 }] });
       expect((await tenant.as.viewer.get('/api/usage')).body).toMatchObject({ spendUsd: 0.4 });

@@ -1,4 +1,4 @@
-import { settleJobCost } from '@muster/jobs';
+import { bookJobCost } from '@muster/jobs';
 import { type Harness, makeJob } from '@muster/testing';
 
 export interface Used {
@@ -79,5 +79,5 @@ export async function report(
 }
 
 export function settle(db: Harness['db'], jobId: string) {
-  return db.transaction('system', (tx) => settleJobCost(tx, jobId));
+  return db.transaction('system', (tx) => bookJobCost(tx, jobId));
 }

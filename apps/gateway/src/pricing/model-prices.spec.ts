@@ -1,4 +1,4 @@
-import { settleJobCost } from '@muster/jobs';
+import { bookJobCost } from '@muster/jobs';
 import { recomputeCosts } from '@muster/pricing';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
@@ -27,7 +27,7 @@ describe('prices of models', () => {
   const put = (...prices: object[]) => tenant.as.admin.put(path, { prices });
   /** Recomputes costs as the metering app does. */
   const recompute = (id: string) =>
-    recomputeCosts(harness.db, id, (tx, jobId) => settleJobCost(tx, jobId, { reprice: true }));
+    recomputeCosts(harness.db, id, (tx, jobId) => bookJobCost(tx, jobId, { reprice: true }));
   const costOf = async (jobId: string) => (await tenant.as.viewer.get(`/api/jobs/${jobId}/cost`)).body;
   const run = (finishedAt: string, ...used: Parameters<typeof report>[2]) =>
     endRun(harness.db, { organizationId: tenant.organizationId, finishedAt, used });

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { Caller, Endpoint, type Principal, workersAndSessionsOf } from '@muster/access';
 import { AppError, maxSummaryBytes, RunSummaryAnswer, RunSummaryBody } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { settleJobCost } from '@muster/jobs';
+import { bookJobCost } from '@muster/jobs';
 import { type IngestedBatch, ingestRunSummary, readRunSummary } from '@muster/pilot';
 import { Reply, ReplyHead } from '@muster/platform';
 import { asRunSummaryFailure } from './run-summary-failure';
@@ -49,7 +49,7 @@ export class RunSummaryController {
     const { organizationId } = caller;
     const batch = await this.database.transaction({ organizationId }, async (tx) => {
       const ingested = await ingestRunSummary(tx, caller, summary);
-      if (ingested.jobId) await settleJobCost(tx, ingested.jobId);
+      if (ingested.jobId) await bookJobCost(tx, ingested.jobId);
       return ingested;
     });
     reply.location(`/api/pilot/batches/${encodeURIComponent(batch.batchId)}`);

@@ -15,7 +15,7 @@ import { cancelJob } from '../ends/cancel-job';
 import { requireJobOf, startJob, type ActionParts, type Acted } from './start-job';
 import { rebootAgentAndRuns, stopAgentAndRuns, terminateAgentAndRuns } from './switch-agent';
 
-/** The eleven actions, each as one use case. */
+/** Executes one of the eleven actions on an agent. */
 export async function actOnAgent(
   tx: Transaction,
   caller: Principal,

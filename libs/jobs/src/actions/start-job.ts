@@ -18,11 +18,11 @@ export interface ActionParts extends CommandActionParts {
 export interface Acted {
   answer: AgentActionAnswer;
   location?: string;
-  /** What the answer has to wait for. */
+  /** The wake that the response has to wait for; absent if the agent is online. */
   wakeId?: string;
 }
 
-/** Queues the job, or takes a queued one, and wakes the agent for it where that is allowed. */
+/** Launches a job of the workflow, or uses the queued job of the request, and wakes the agent if it is not online. */
 export async function startJob(
   tx: Transaction,
   caller: Principal,
@@ -37,7 +37,7 @@ export async function startJob(
     const extra = { agentStatus: agent.status };
     throw new AppError('agent_not_ready', { detail: 'The agent is terminated.', extra });
   }
-  // First, as what is wrong with the request is wrong in every state of the machine.
+  // Checked before the state of the agent, because an invalid request is invalid in every state.
   const jobId = await jobToStart(tx, caller, id, body, parts);
   const { status } = await requireWakeable(tx, { organizationId, agentId: id }, 'run');
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
@@ -49,13 +49,13 @@ export async function startJob(
     agentId: id,
     jobId,
     source: sourceOf(caller),
-    reason: 'a job is to start',
+    reason: 'a job is about to start',
     timeoutMs: parts.wakeTimeoutMs,
   });
   return { answer, location, wakeId };
 }
 
-/** The agent's job, as it stands. */
+/** Returns the job with its current status; throws if the agent has no such job. */
 export async function requireJobOf(
   database: Database,
   caller: Principal,

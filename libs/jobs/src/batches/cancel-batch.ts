@@ -9,12 +9,14 @@ import {
 import { stopJobs } from '../ends/cancel-jobs';
 import { noSuchBatch } from './read-batches';
 
-/** As many as one transaction ends: others that want the same machines are not held up for long. */
-const atOnce = 1000;
+/**
+ * Maximum number of jobs that one transaction ends, so that other transactions on the same machines do not wait long.
+ */
+const jobsPerTransaction = 1000;
 
 /**
- * Writes down that the batch is to end: from then on nothing of it starts. What is open of it is ended after that, by
- * whoever answers the message.
+ * Records that the batch is being cancelled; from then on none of its jobs starts. The handler of the message ends its
+ * open jobs.
  */
 export async function requestBatchCancel(
   tx: Transaction,
@@ -37,12 +39,12 @@ export async function requestBatchCancel(
   await tx.enqueue({ queue: 'dispatch', name: 'cancel-batch', payload: { batchId: id } });
 }
 
-/** Ends what is open of a batch that is to end. What was ended before an interruption is over. */
+/** Ends the open jobs of a batch that is being cancelled. After an interruption, only the remaining jobs are ended. */
 export async function cancelBatch(database: Database, batchId: string, now: () => Date): Promise<{ ended: number }> {
   let ended = 0;
   for (;;) {
     const step = await database.transaction('system', (tx) => endSome(tx, batchId, now()));
-    // Until none is found: one that failed while it was waited for may have left a retry.
+    // Repeated until none is found: a job that failed concurrently may have left a retry.
     if (step.found === 0) return { ended };
     ended += step.ended;
   }
@@ -60,7 +62,7 @@ async function endSome(tx: Transaction, batchId: string, now: Date): Promise<{ f
      WHERE b.id = $1 AND b.cancel_requested_at IS NOT NULL
        AND j.status IN ('queued', 'running') AND j.cancel_requested_at IS NULL
      ORDER BY j.id LIMIT $2`,
-    [batchId, atOnce],
+    [batchId, jobsPerTransaction],
     'open_of_batch',
   );
   const [first] = open;

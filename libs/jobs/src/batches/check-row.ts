@@ -1,15 +1,15 @@
 import { hasHalfPair } from '@muster/platform';
 
-/** What a row holds, by the names of its columns. */
+/** The cells of a row by column name. */
 export interface Cells {
   has(column: string): boolean;
   get(column: string): unknown;
   keys(): Iterable<string>;
 }
 
-/** A row as it was given: what its columns hold, or why it could not be read. */
-export interface GivenRow {
-  /** From 1. */
+/** An input row: its cells, or why it could not be read. */
+export interface InputRow {
+  /** Number of the row, from 1. */
   row: number;
   cells: Cells;
   errors: string[];
@@ -18,21 +18,21 @@ export interface GivenRow {
 export interface RowRule {
   /** The workflow's variables. */
   names: ReadonlySet<string>;
-  /** Variable to column. */
+  /** Column name by variable name. */
   mapping?: Record<string, string>;
-  /** What every row has unless it says otherwise. */
+  /** Values for variables that a row does not contain. */
   defaults: Record<string, string>;
 }
 
 export type CheckedRow = { variables: Record<string, string> } | { errors: string[] };
 
-/** The interface's limit on a variable's text. */
+/** Maximum number of characters of a variable, as the interface defines it. */
 const maxCharacters = 65_536;
-/** A row of a thousand faulty columns is not told all of them. */
+/** Maximum number of errors that are returned for a row. */
 const maxErrors = 10;
 
-/** The row's variables, or everything that is wrong with it. */
-export function checkRow({ cells, errors: unread }: GivenRow, { names, mapping, defaults }: RowRule): CheckedRow {
+/** Returns the row's variables, or all of its errors. */
+export function checkRow({ cells, errors: unread }: InputRow, { names, mapping, defaults }: RowRule): CheckedRow {
   const errors = [...unread];
   const variables: Record<string, string> = {};
   for (const name of unread.length ? [] : names) {
@@ -44,8 +44,8 @@ export function checkRow({ cells, errors: unread }: GivenRow, { names, mapping, 
       continue;
     }
     const text = cells.get(column);
-    const fault = faultOf(text);
-    if (fault) errors.push(`${name}: ${fault}`);
+    const error = errorOf(text);
+    if (error) errors.push(`${name}: ${error}`);
     else variables[name] = text as string;
   }
   if (!mapping && !unread.length) errors.push(...surplus(cells, names));
@@ -57,20 +57,20 @@ function columnOf(name: string, mapping: Record<string, string> | undefined): st
 }
 
 function missing(name: string, column: string): string {
-  const why = column === name ? '' : `, and the row has no column ${shown(column)}`;
-  return `the workflow needs the variable ${name}${why}`;
+  const detail = column === name ? '' : `, and the row has no column ${shortened(column)}`;
+  return `the workflow needs the variable ${name}${detail}`;
 }
 
 function surplus(cells: Cells, names: ReadonlySet<string>): string[] {
   const errors: string[] = [];
   for (const column of cells.keys()) {
     if (errors.length === maxErrors) break;
-    if (!names.has(column)) errors.push(`the workflow has no variable ${shown(column)}`);
+    if (!names.has(column)) errors.push(`the workflow has no variable ${shortened(column)}`);
   }
   return errors;
 }
 
-function faultOf(text: unknown): string | null {
+function errorOf(text: unknown): string | null {
   if (typeof text !== 'string') return 'must be a string';
   if (text.length > maxCharacters) {
     return `has ${text.length.toLocaleString('en-US')} characters; at most ${maxCharacters.toLocaleString('en-US')} are allowed`;
@@ -80,6 +80,6 @@ function faultOf(text: unknown): string | null {
   return null;
 }
 
-function shown(column: string): string {
+function shortened(column: string): string {
   return column.length > 100 ? `${column.slice(0, 100)}…` : column;
 }

@@ -1,21 +1,21 @@
-/** A record of a table. Its cells are bytes, one in each character, until somebody says what they mean. */
+/** A record of a table. Its cells are undecoded bytes, one in each character. */
 export interface CsvRecord {
   cells: string[];
-  /** How many cells it has; no more than the most are kept. */
+  /** Number of cells of the record; only the first `maxCells` are stored. */
   count: number;
-  /** The line that it ends on. */
+  /** The line on which the record ends. */
   line: number;
-  /** A quote stands inside a cell that does not begin with one. */
+  /** Whether a cell contains a quote but does not start with one. */
   straysQuote: boolean;
 }
 
-/** Why nobody can tell where the records after this line end. */
+/** The ends of the records after this line are unclear. */
 export class TornTable extends Error {
   constructor(
     readonly line: number,
-    why: string,
+    reason: string,
   ) {
-    super(why);
+    super(reason);
   }
 }
 
@@ -23,43 +23,47 @@ const [quote, comma, lineFeed, carriageReturn] = [0x22, 0x2c, 0x0a, 0x0d];
 
 type State = 'cell begins' | 'plain' | 'quoted' | 'quote in quoted';
 
-/** Few cells are as long. */
+/** Number of characters from which the text of an unfinished cell is flattened. */
 const longCell = 4096;
 
 /**
- * RFC 4180 as people really export it: lines end with LF, CRLF or CR, and empty ones are passed over. It takes a text
- * piece by piece, so that others get their turns, and keeps one record at a time and no more than so many of its cells.
+ * Parses RFC 4180 as it is exported in practice: lines end with LF, CRLF or CR, and empty lines are skipped. Parses a
+ * text in pieces, so that the event loop is not blocked, and stores one unfinished record with at most `maxCells`
+ * cells.
  */
 export class CsvRecords {
   private state: State = 'cell begins';
-  /** What the cell has of this piece, and of each piece before: one string with all its quotes is flattened in one turn. */
+  /**
+   * Text of the cell from this piece, and in `earlier` from the pieces before it. A single string would be flattened
+   * with all of its quotes in one turn of the event loop.
+   */
   private cell = '';
   private earlier: string[] = [];
   private cells: string[] = [];
   private count = 0;
   private straysQuote = false;
   private line = 1;
-  /** Line feeds right behind a carriage return belong to it. */
+  /** Whether the last character was a carriage return; a line feed after it belongs to it. */
   private afterReturn = false;
   private ready: CsvRecord[] = [];
 
   constructor(private readonly maxCells: number) {}
 
-  /** The records that end in this piece. */
-  take(piece: string): CsvRecord[] {
+  /** Returns the records that end in this piece. */
+  parse(piece: string): CsvRecord[] {
     this.ready = [];
     let from = 0;
     for (let at = 0; at < piece.length; at += 1) {
       const code = piece.charCodeAt(at);
-      const ofReturn = this.afterReturn && code === lineFeed;
+      const belongsToReturn = this.afterReturn && code === lineFeed;
       this.afterReturn = code === carriageReturn;
-      if (ofReturn && this.state === 'cell begins') {
+      if (belongsToReturn && this.state === 'cell begins') {
         from = at + 1;
         continue;
       }
       const ends = code === lineFeed || code === carriageReturn;
       if (this.state === 'quoted') {
-        if (ends && !ofReturn) this.line += 1;
+        if (ends && !belongsToReturn) this.line += 1;
         if (code !== quote) continue;
         this.cell += piece.slice(from, at);
         this.state = 'quote in quoted';
@@ -92,7 +96,7 @@ export class CsvRecords {
     return this.ready;
   }
 
-  /** The record that nothing ended. */
+  /** Returns the last record if no line end follows it. */
   end(): CsvRecord[] {
     this.ready = [];
     if (this.state === 'quoted') throw new TornTable(this.line, 'a quote is not closed');

@@ -22,7 +22,7 @@ import { defaultMaxRuntimeMs, defaultPriority } from '../launch/insert-job';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 import { leastOf, requireKeyNames } from '../launch/launch-job';
 import { resolveKeys } from '../launch/resolve-keys';
-import { checkRow, type GivenRow, type RowRule } from './check-row';
+import { checkRow, type InputRow, type RowRule } from './check-row';
 
 export type BatchInput = Omit<CreateBatchBody, 'rows'>;
 export type CheckInput = Omit<CheckBatchBody, 'rows'>;
@@ -39,22 +39,22 @@ interface Run {
   agentId: string;
   row: number;
   variables: string;
-  /** The concurrency keys that it asks for, as they are stored. */
+  /** The concurrency keys of the run in their stored form. */
   keys: string | null;
 }
 
-const rowsAtOnce = 500;
-const charactersAtOnce = 1024 * 1024;
+const rowsPerChunk = 500;
+const charactersPerChunk = 1024 * 1024;
 
-/** Queues a run for each row that is right, all in this transaction, and says of each other row what is wrong. */
+/** Queues a run for each valid row, all in this transaction, and returns the errors of the other rows. */
 export async function launchBatch(
   tx: Transaction,
   caller: Actor,
-  { input, rows, now }: { input: BatchInput; rows: readonly GivenRow[]; now: Date },
+  { input, rows, now }: { input: BatchInput; rows: readonly InputRow[]; now: Date },
 ): Promise<LaunchedBatch> {
   const { organizationId } = caller;
   const { workflowId, agentIds } = input;
-  const { facts, installationId, runs, rejected } = await lookAt(tx, organizationId, { input, rows, now });
+  const { facts, installationId, runs, rejected } = await checkInput(tx, organizationId, { input, rows, now });
   if (input.strict && rejected.length) throw refused(rejected);
   const maxCostMicros = leastOf(microsOrNot(input.maxCostUsd ?? null), facts.workflowMaxCost);
   await reserveRuns(tx, organizationId, { requested: { count: runs.length, maxCostMicros }, limits: facts, now });
@@ -98,21 +98,21 @@ export async function launchBatch(
   return { batchId, queued: runs.length, rejected, jobIds: runs.map(({ id }) => id) };
 }
 
-/** What would become of each row, without anything being queued. */
+/** Checks the rows without queueing anything. */
 export async function checkBatch(
   tx: Transaction,
   organizationId: string,
-  { input, rows, now }: { input: CheckInput; rows: readonly GivenRow[]; now: Date },
+  { input, rows, now }: { input: CheckInput; rows: readonly InputRow[]; now: Date },
 ): Promise<CheckedBatch> {
-  const { rejected } = await lookAt(tx, organizationId, { input, rows, now });
+  const { rejected } = await checkInput(tx, organizationId, { input, rows, now });
   return { total: rows.length, wrong: rejected.length, rejected };
 }
 
-/** The rows as they would be queued, once nothing is wrong with what all of them share. */
-async function lookAt(
+/** Checks what all rows share, and returns the runs that can be queued and the rejected rows. */
+async function checkInput(
   tx: Transaction,
   organizationId: string,
-  { input, rows, now }: { input: CheckInput; rows: readonly GivenRow[]; now: Date },
+  { input, rows, now }: { input: CheckInput; rows: readonly InputRow[]; now: Date },
 ) {
   const { workflowId, agentIds = [], vaultKeys } = input;
   const facts = await factsOf(tx, organizationId, { workflowId, agentIds, now });
@@ -164,10 +164,12 @@ async function factsOf(
   return facts;
 }
 
-/** What is wrong with every row at once is the request's fault, and not each row's. */
+/**
+ * Returns the rule for all rows. Throws if it is wrong, because that is an error of the request and not of each row.
+ */
 function ruleOf(names: readonly string[], { mapping, variables: defaults = {} }: CheckInput): RowRule {
-  const unknown = (field: string, given: Record<string, string>) =>
-    Object.keys(given)
+  const unknown = (field: string, values: Record<string, string>) =>
+    Object.keys(values)
       .filter((name) => !names.includes(name))
       .map((name) => ({ field: `${field}.${name}`, message: `the workflow has no variable ${name}` }));
   const errors = [...unknown('mapping', mapping ?? {}), ...unknown('variables', defaults)];
@@ -176,34 +178,34 @@ function ruleOf(names: readonly string[], { mapping, variables: defaults = {} }:
 }
 
 async function sort(
-  rows: readonly GivenRow[],
+  rows: readonly InputRow[],
   { rule, agentIds, keys }: { rule: RowRule; agentIds: string[]; keys: readonly ConcurrencyKey[] },
 ): Promise<{ runs: Run[]; rejected: RejectedRow[] }> {
   const runs: Run[] = [];
   const rejected: RejectedRow[] = [];
-  for (const [at, given] of rows.entries()) {
-    if (at % rowsAtOnce === rowsAtOnce - 1) await breathe();
-    const checked = checkRow(given, rule);
-    const { row } = given;
-    const asked = 'errors' in checked ? checked : keysOf(keys, checked.variables);
+  for (const [at, inputRow] of rows.entries()) {
+    if (at % rowsPerChunk === rowsPerChunk - 1) await breathe();
+    const checked = checkRow(inputRow, rule);
+    const { row } = inputRow;
+    const resolved = 'errors' in checked ? checked : keysOf(keys, checked.variables);
     if ('errors' in checked) rejected.push({ row, errors: checked.errors });
-    else if ('errors' in asked) rejected.push({ row, errors: asked.errors });
+    else if ('errors' in resolved) rejected.push({ row, errors: resolved.errors });
     else {
       const agentId = agentIds[runs.length % agentIds.length]!;
-      runs.push({ id: newId(), agentId, row, variables: JSON.stringify(checked.variables), keys: asked.keys });
+      runs.push({ id: newId(), agentId, row, variables: JSON.stringify(checked.variables), keys: resolved.keys });
     }
   }
   return { runs, rejected };
 }
 
-/** Those of the workflow, with the row's variables filled in. */
+/** Returns the keys of the workflow with the values of the row, in their stored form. */
 function keysOf(
-  ofWorkflow: readonly ConcurrencyKey[],
+  workflowKeys: readonly ConcurrencyKey[],
   variables: Record<string, string>,
 ): { keys: string | null } | { errors: string[] } {
-  if (ofWorkflow.length === 0) return { keys: null };
+  if (workflowKeys.length === 0) return { keys: null };
   try {
-    return { keys: JSON.stringify(resolveKeys({ asked: [], ofWorkflow }, variables)) };
+    return { keys: JSON.stringify(resolveKeys({ requested: [], workflowKeys }, variables)) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { errors: [error.message.replace(/\.$/, '')] };
@@ -213,8 +215,8 @@ function keysOf(
 const shownErrors = 100;
 
 function refused(rejected: RejectedRow[]): AppError {
-  const errors = rejected.flatMap(({ row, errors: faults }) =>
-    faults.map((message) => ({ field: `rows.${row}`, message })),
+  const errors = rejected.flatMap(({ row, errors: rowErrors }) =>
+    rowErrors.map((message) => ({ field: `rows.${row}`, message })),
   );
   return new AppError('invalid_payload', {
     detail: `Nothing was queued because rows are not valid (${rejected.length}). Row ${rejected[0]!.row}: ${rejected[0]!.errors[0]}.`,
@@ -227,7 +229,7 @@ function* chunksOf(runs: Run[]): Generator<Run[]> {
   let chunk: Run[] = [];
   let characters = 0;
   for (const run of runs) {
-    if (chunk.length === rowsAtOnce || (chunk.length && characters + run.variables.length > charactersAtOnce)) {
+    if (chunk.length === rowsPerChunk || (chunk.length && characters + run.variables.length > charactersPerChunk)) {
       yield chunk;
       [chunk, characters] = [[], 0];
     }
@@ -237,7 +239,10 @@ function* chunksOf(runs: Run[]): Generator<Run[]> {
   if (chunk.length) yield chunk;
 }
 
-/** As insertJob writes one down; the timeline and the message are for all of an agent's at once. */
+/**
+ * Inserts runs like insertJob does. The timeline entry and the message are written once per agent, by
+ * recordOnTimelines.
+ */
 async function insertRuns(
   tx: Transaction,
   {
@@ -297,7 +302,7 @@ async function insertRuns(
   );
 }
 
-/** In the order of their ids, so that two batches never wait for each other's timelines. */
+/** Records the queued runs on their agents' timelines in the order of agent ids, so that batches cannot deadlock. */
 async function recordOnTimelines(
   tx: Transaction,
   {

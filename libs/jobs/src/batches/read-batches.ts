@@ -18,7 +18,7 @@ export interface BatchRow extends Pick<
   costMicros: MicroUsd;
 }
 
-// A row of the batch counts once, by its latest attempt; what earlier attempts cost was spent all the same.
+// A row of the batch counts once, by its latest attempt. The cost includes all attempts.
 const select = `SELECT b.id, b.workflow_id, b.workflow_revision, b.created_at, b.created_by, b.cancel_requested_at,
     b.total, b.rejected, c.queued, c.running, c.completed, c.failed, c.cancelled,
     c.attempted AS claims_attempted, c.eob_uploaded AS claims_eob_uploaded, c.no_eob_found AS claims_no_eob_found,
@@ -57,7 +57,7 @@ export interface BatchFilter {
 }
 
 /**
- * Newest first unless asked otherwise: ids are made in the order of time. The runs of each are counted, so that a page of
+ * Lists batches, newest first by default: ids increase with time. All runs of each batch are counted, so a page of
  * large batches ends early.
  */
 export function listBatches(
@@ -78,9 +78,9 @@ export function listBatches(
   } else if (page.after) within.push(`id ${sign} ${placed(page.after[0])}`);
   if (workflowId) (isBySize ? filter : within).push(`workflow_id = ${placed(workflowId)}`);
   if (q) {
-    const asked = placed(q);
-    filter.push(`(strpos(id::text, lower(${asked})) > 0 OR workflow_id IN (
-      SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', asked)}))`);
+    const text = placed(q);
+    filter.push(`(strpos(id::text, lower(${text})) > 0 OR workflow_id IN (
+      SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', text)}))`);
   }
   const found = scanWithin({
     from: 'batch',
@@ -103,7 +103,7 @@ export function listBatches(
   );
 }
 
-/** What is read of a run to count it. */
+/** Approximate number of bytes that are read of a run to count it. */
 const bytesOfRun = 400;
 
 export function noSuchBatch(): AppError {

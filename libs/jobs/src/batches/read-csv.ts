@@ -1,17 +1,20 @@
 import { AppError, invalidField, maxBatchRows } from '@muster/contracts';
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Cells, GivenRow } from './check-row';
+import type { Cells, InputRow } from './check-row';
 import { type CsvRecord, CsvRecords, TornTable } from './csv-records';
 
-/** More than any export has, and few enough that a row of them is read in no time. */
+/** Maximum number of columns: more than any export has, and few enough that a row is read quickly. */
 const maxColumns = 1000;
 
-/** What every column of a table is called, and its rows. It is measured as it comes: what is too long ends there. */
-export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<GivenRow[]> {
+/**
+ * Reads the column names and the rows of a table. Limits are checked while it arrives, so a table that is too long is
+ * rejected early.
+ */
+export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<InputRow[]> {
   const records = new CsvRecords(maxColumns);
   const table = new Table();
   try {
-    for await (const piece of inPieces(withoutMark(chunks))) table.add(records.take(piece));
+    for await (const piece of inPieces(withoutMark(chunks))) table.add(records.parse(piece));
     table.add(records.end());
   } catch (error) {
     if (!(error instanceof TornTable)) throw error;
@@ -22,7 +25,7 @@ export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<GivenRow[]
 
 class Table {
   private columns?: Columns;
-  private readonly rows: GivenRow[] = [];
+  private readonly rows: InputRow[] = [];
 
   add(records: CsvRecord[]): void {
     for (const record of records) {
@@ -33,7 +36,7 @@ class Table {
     }
   }
 
-  finished(): GivenRow[] {
+  finished(): InputRow[] {
     if (!this.columns) throw unreadable('It has no row with column names.');
     if (this.rows.length === 0) throw unreadable('It has no rows after the column names.');
     return this.rows;
@@ -43,7 +46,7 @@ class Table {
 interface Columns {
   count: number;
   names: string[];
-  /** Where the named ones are. */
+  /** Index of each named column. */
   at: ReadonlyMap<string, number>;
 }
 
@@ -63,10 +66,10 @@ function readHeader({ cells, count, straysQuote }: CsvRecord): Columns {
 }
 
 const none: Cells = new Map<string, unknown>();
-/** A row of a thousand faulty cells is not told all of them. */
+/** Maximum number of errors that are returned for a row. */
 const maxErrors = 10;
 
-function readRow({ cells, count, line, straysQuote }: CsvRecord, columns: Columns): Omit<GivenRow, 'row'> {
+function readRow({ cells, count, line, straysQuote }: CsvRecord, columns: Columns): Omit<InputRow, 'row'> {
   if (straysQuote) {
     return { cells: none, errors: [`line ${line}: a cell contains a quote but does not start with one`] };
   }
@@ -88,7 +91,7 @@ function readRow({ cells, count, line, straysQuote }: CsvRecord, columns: Column
   return { cells: errors.length ? none : new TableRow(columns.at, texts), errors };
 }
 
-/** A row of which only the texts are its own. */
+/** A row that shares the column indexes with all other rows. */
 class TableRow implements Cells {
   constructor(
     private readonly at: ReadonlyMap<string, number>,
@@ -111,9 +114,9 @@ class TableRow implements Cells {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** What the bytes say; nothing where they are not valid UTF-8. */
+/** Returns the decoded text of a cell, or undefined if it is not valid UTF-8. */
 function decode(cell: string): string | undefined {
-  // Letters, digits and signs of ASCII are their own bytes.
+  // ASCII text needs no decoding.
   if (!/[\x80-\xff]/.test(cell)) return cell;
   try {
     return utf8.decode(Buffer.from(cell, 'latin1'));
@@ -124,7 +127,9 @@ function decode(cell: string): string | undefined {
 
 const pieceBytes = 16 * 1024;
 
-/** What is there all at once would be read all at once, with nobody else having a turn. */
+/**
+ * Splits the data into small pieces and yields to the event loop after each, so that a large chunk does not block it.
+ */
 async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   for await (const chunk of chunks) {
     for (let from = 0; from < chunk.length; from += pieceBytes) {
@@ -134,7 +139,7 @@ async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> 
   }
 }
 
-/** Spreadsheets put a byte order mark in front. One of UTF-16 says that the rest would be read wrongly. */
+/** Removes the byte order mark that spreadsheets write. Throws for the mark of UTF-16, which cannot be read. */
 async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let head: Buffer | null = Buffer.alloc(0);
   for await (const chunk of chunks) {
@@ -156,6 +161,6 @@ function unmarked(head: Buffer): Buffer {
   return head.toString('hex', 0, 3) === 'efbbbf' ? head.subarray(3) : head;
 }
 
-function unreadable(why: string): AppError {
-  return invalidField('file', why, `The table cannot be read: ${why}`);
+function unreadable(reason: string): AppError {
+  return invalidField('file', reason, `The table cannot be read: ${reason}`);
 }

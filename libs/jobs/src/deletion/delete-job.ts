@@ -6,11 +6,11 @@ import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
 import { issueStop } from '../ends/cancel-job';
 import { finishJob } from '../ends/finish-job';
 import { lockJobFirst, noSuchJob } from '../lists/job-row';
-import { settleJobCost } from '../ends/settle-job-cost';
+import { bookJobCost } from '../ends/book-job-cost';
 
 export interface Deletion {
   now: Date;
-  /** What others keep of a job, while it is still there and its cost is settled. */
+  /** Deletes what other modules store about the job. Called while the job still exists, after its cost was booked. */
   forget: (tx: Transaction, job: { organizationId: string; jobId: string }) => Promise<void>;
 }
 
@@ -20,8 +20,8 @@ interface Deletable extends Pick<JobEntity, 'status' | 'agentId'> {
 }
 
 /**
- * Removes a job and all that was kept of it, but for what was billed. One that is still open ends now, without a retry;
- * its worker is told to stop, and its machine gets nothing else until it has said that nothing of the run is left.
+ * Deletes a job and everything stored about it, except what was billed. An open job ends now, without a retry: its
+ * worker must stop it, and the machine receives no other job until the worker confirms that nothing of the run is left.
  */
 export async function deleteJob(
   tx: Transaction,
@@ -33,10 +33,10 @@ export async function deleteJob(
   const job = await lockAll(tx, organizationId, id);
   if (!job) throw noSuchJob();
   if (!isTerminal(job.status)) await endNow(tx, caller, id, job, now);
-  // Also of one that was given up a moment ago, and of which the machine is still being cleared.
+  // The machine may also be in the middle of a clearing after an earlier failure of the job.
   await detachStopCommands(tx, id);
-  // Also where the message of its end was not handled yet: what it cost outlives it.
-  await settleJobCost(tx, id);
+  // The message of the job's end may not be handled yet, and the cost outlives the job.
+  await bookJobCost(tx, id);
   await forget(tx, { organizationId, jobId: id });
   await promiseRemoval(tx, { organizationId, jobId: id, now });
   await tx.execute(
@@ -44,13 +44,16 @@ export async function deleteJob(
     [id, organizationId, job.agentId],
   );
   await dropTimelineOfJob(tx, caller, id);
-  // Steps, model usage, claims, the run's cost, commands and artifacts go with the row,
-  // and schedules that point at it forget it.
+  // The deletion cascades to steps, model usage, claims, the cost of the run, commands and artifacts, and sets
+  // references of schedules to null.
   await tx.execute('DELETE FROM job WHERE id = $1 AND organization_id = $2', [id, organizationId]);
   audit(tx, caller, { action: 'job.delete', target: { type: 'job', id }, changes: { status: job.status } });
 }
 
-/** Whoever reports of the job holds one of these two locks while it writes, so nothing is written after this. */
+/**
+ * Locks the job and its log. Every report on the job holds one of these two locks while it writes, so nothing is
+ * written after this.
+ */
 async function lockAll(tx: Transaction, organizationId: string, id: string): Promise<Deletable | undefined> {
   lockJobFirst(tx, organizationId, id);
   tx.defer('SELECT FROM job_log_seen WHERE job_id = $1 FOR UPDATE', [id]);
@@ -68,7 +71,7 @@ async function endNow(tx: Transaction, caller: Principal, jobId: string, job: De
   const reason = 'the job was deleted';
   const clears = dispatched && isOn(agentStatus);
   await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: sourceOf(caller), error: reason, clears });
-  // A machine that is not there learns with its next heartbeat that the job is over.
+  // An agent that is not online learns with its next heartbeat that the job has ended.
   if (clears) {
     const commandId = await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
     startCleanup(tx, agentId, commandId);

@@ -9,44 +9,44 @@ import { deleteConcurrencyLimit, setConcurrencyLimit } from '../lists/concurrenc
 import { findJob } from '../lists/job-row';
 import { applyJobReport } from '../reports/apply-job-report';
 import { repairLeases } from './repair-leases';
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 
 jest.setTimeout(60_000);
 
 describe('concurrency keys', () => {
-  let lab: JobsLab;
+  let fixture: JobsFixture;
   let agentId: string;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
+    fixture = await openJobsFixture();
   });
   beforeEach(async () => {
-    agentId = await lab.makeOnlineAgent();
+    agentId = await fixture.makeOnlineAgent();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
-  const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
+  const read = (id: string) => findJob(fixture.harness.db, fixture.organizationId, id);
   const end = (jobId: string, status: 'completed' | 'failed' = 'completed') =>
-    applyJobReport(lab.harness.db, { organizationId: lab.organizationId, agentId: null }, { jobId, status });
+    applyJobReport(fixture.harness.db, { organizationId: fixture.organizationId, agentId: null }, { jobId, status });
   const concurrencyKeys = [{ key: 'portal' }];
   const holders = async () =>
-    (await lab.query('SELECT job_id FROM concurrency_lease WHERE since IS NOT NULL ORDER BY job_id')).map(
+    (await fixture.query('SELECT job_id FROM concurrency_lease WHERE since IS NOT NULL ORDER BY job_id')).map(
       ({ jobId }) => jobId as string,
     );
   const onAgents = async (count: number, input: object = { concurrencyKeys }) => {
-    const agents = await Promise.all(Array.from({ length: count }, () => lab.makeOnlineAgent()));
+    const agents = await Promise.all(Array.from({ length: count }, () => fixture.makeOnlineAgent()));
     const jobs: string[] = [];
-    for (const id of agents) jobs.push(await lab.launch({ agentId: id, ...input }));
-    return { agents, jobs, look: () => Promise.all(agents.map((id) => lab.dispatch.startNext(id))) };
+    for (const id of agents) jobs.push(await fixture.launch({ agentId: id, ...input }));
+    return { agents, jobs, dispatchAll: () => Promise.all(agents.map((id) => fixture.dispatch.startNext(id))) };
   };
 
-  it('are held by as many runs as their limit, by priority and age, however many look at once', async () => {
-    const { jobs, look } = await onAgents(8);
+  it('are held by at most as many runs as their limit, by priority and age, under concurrent dispatches', async () => {
+    const { jobs, dispatchAll } = await onAgents(8);
     const ended: string[] = [];
     for (let round = 0; round < jobs.length; round += 1) {
-      await look();
-      // Who was passed over for one that is ahead starts with the next look, if that one did not.
-      await look();
+      await dispatchAll();
+      // A job that was skipped for one ahead of it starts in the next round, if the job ahead did not start.
+      await dispatchAll();
       const held = await holders();
       expect(held).toHaveLength(1);
       const waiting = jobs.filter((id) => !ended.includes(id) && id !== held[0]);
@@ -61,12 +61,12 @@ describe('concurrency keys', () => {
       expect(await holders()).toEqual([]);
     }
     expect(new Set(ended)).toEqual(new Set(jobs));
-    // Which of eight that are there at once is first is a race; those that wait for it go by age.
+    // Which of the eight concurrent jobs starts first is a race; the waiting ones start by age.
     expect(ended.slice(1)).toEqual(jobs.filter((id) => id !== ended[0]));
   });
 
-  it('have their limit changed and removed only when no start is counting who holds them', async () => {
-    const { harness, organizationId, caller } = lab;
+  it('have their limit changed and deleted only while no dispatch counts the holders', async () => {
+    const { harness, organizationId, caller } = fixture;
     const key = 'limited';
     const changes = [
       (tx: Transaction) => setConcurrencyLimit(tx, caller, { key, limit: 2 }),
@@ -79,169 +79,177 @@ describe('concurrency keys', () => {
         () => [harness.db.transaction({ organizationId }, change)],
       );
     }
-    expect(await lab.query('SELECT key FROM concurrency_limit WHERE key = $1', [key])).toEqual([]);
+    expect(await fixture.query('SELECT key FROM concurrency_limit WHERE key = $1', [key])).toEqual([]);
   });
 
-  it('let the next job of the machine pass that asks for none, and start the one that waited once they are free', async () => {
-    const { jobs, agents, look } = await onAgents(2);
-    await lab.dispatch.startNext(agents[0]!);
-    const next = await lab.launch({ agentId: agents[1] });
-    expect(await lab.dispatch.startNext(agents[1]!)).toMatchObject({ action: 'start', jobId: next });
+  it('do not block a job without keys, and let the waiting job start once they are free', async () => {
+    const { jobs, agents, dispatchAll } = await onAgents(2);
+    await fixture.dispatch.startNext(agents[0]!);
+    const next = await fixture.launch({ agentId: agents[1] });
+    expect(await fixture.dispatch.startNext(agents[1]!)).toMatchObject({ action: 'start', jobId: next });
     expect((await read(jobs[1]!)).waitingReason).toBe('concurrency_key');
     await end(jobs[0]!);
     await end(next);
-    await look();
+    await dispatchAll();
     expect(await holders()).toEqual([jobs[1]]);
     await end(jobs[1]!, 'failed');
   });
 
-  it('of several limits the smallest holds, and a retry gives its keys up in between', async () => {
-    const { jobs, agents, look } = await onAgents(2, { concurrencyKeys: [{ key: 'two', limit: 2 }], maxRetries: 1 });
-    await look();
+  it('have the smallest of several limits, and are released between a failed run and its retry', async () => {
+    const { jobs, agents, dispatchAll } = await onAgents(2, {
+      concurrencyKeys: [{ key: 'two', limit: 2 }],
+      maxRetries: 1,
+    });
+    await dispatchAll();
     expect(await holders()).toEqual([...jobs].sort());
-    const strict = await lab.launch({ agentId: await lab.makeOnlineAgent(), concurrencyKeys: [{ key: 'two' }] });
-    await lab.dispatch.startNext((await read(strict)).agentId);
+    const strict = await fixture.launch({
+      agentId: await fixture.makeOnlineAgent(),
+      concurrencyKeys: [{ key: 'two' }],
+    });
+    await fixture.dispatch.startNext((await read(strict)).agentId);
     expect((await read(strict)).waitingForKey).toMatchObject({ key: 'two', limit: 1 });
     for (const id of jobs) await end(id, 'failed');
-    await lab.dispatch.startNext((await read(strict)).agentId);
-    await look();
+    await fixture.dispatch.startNext((await read(strict)).agentId);
+    await dispatchAll();
     expect(await holders()).toEqual([strict]);
     await end(strict);
-    await look();
-    await look();
+    await dispatchAll();
+    await dispatchAll();
     const retries = await holders();
     expect(retries).toHaveLength(2);
     expect(agents.sort()).toEqual((await Promise.all(retries.map(read))).map(({ agentId }) => agentId).sort());
     for (const id of retries) await end(id);
   });
 
-  it.each(['given up', 'deleted', 'given up and deleted'])(
-    'are held by a run that is %s until its machine is cleared of it',
+  it.each(['failed by the service', 'deleted', 'failed by the service and deleted'])(
+    'are held by a run that is %s until its machine is cleared',
     async (how) => {
-      const { jobs, agents, look } = await onAgents(2);
+      const { jobs, agents, dispatchAll } = await onAgents(2);
       const [jobId, next] = jobs as [string, string];
-      await lab.dispatch.startNext(agents[0]!);
-      const { organizationId, caller } = lab;
+      await fixture.dispatch.startNext(agents[0]!);
+      const { organizationId, caller } = fixture;
       const now = new Date();
-      await lab.harness.db.transaction({ organizationId }, async (tx) => {
-        const word = {
+      await fixture.harness.db.transaction({ organizationId }, async (tx) => {
+        const failure = {
           source: 'watchdog',
           reason: 'it stalled',
           code: 'execution_timeout',
           agentStatus: 'online',
         } as const;
         if (how !== 'deleted')
-          await giveUpRun(tx, { organizationId, jobId, agentId: agents[0]!, retries: false, now, ...word });
-        if (how !== 'given up') await deleteJob(tx, caller, jobId, { now, forget: () => Promise.resolve() });
+          await giveUpRun(tx, { organizationId, jobId, agentId: agents[0]!, retries: false, now, ...failure });
+        if (how !== 'failed by the service')
+          await deleteJob(tx, caller, jobId, { now, forget: () => Promise.resolve() });
       });
-      await look();
+      await dispatchAll();
       expect(await holders()).toEqual([jobId]);
       expect((await read(next)).waitingReason).toBe('concurrency_key');
-      const [{ clearingCommandId }] = (await lab.query('SELECT clearing_command_id FROM agent WHERE id = $1', [
+      const [{ clearingCommandId }] = (await fixture.query('SELECT clearing_command_id FROM agent WHERE id = $1', [
         agents[0],
       ])) as [{ clearingCommandId: string }];
-      await lab.query(`UPDATE agent_command SET status = 'success', output = '{"remaining":0}' WHERE id = $1`, [
+      await fixture.query(`UPDATE agent_command SET status = 'success', output = '{"remaining":0}' WHERE id = $1`, [
         clearingCommandId,
       ]);
-      await confirmStop(lab.harness.db, clearingCommandId);
+      await confirmStop(fixture.harness.db, clearingCommandId);
       expect(await holders()).toEqual([]);
-      await look();
+      await dispatchAll();
       expect(await holders()).toEqual([next]);
       await end(next);
     },
   );
 
-  it('of a workflow are asked for by each of its runs, beside a launch’s own', async () => {
-    const { organizationId } = lab;
-    const { id: workflowId } = await makeWorkflow(lab.harness.db, { organizationId, variables: ['USER'] });
-    const ofWorkflow = JSON.stringify([{ key: 'login:{{USER}}', limit: 2 }]);
-    await lab.query('UPDATE workflow SET concurrency_keys = $2 WHERE id = $1', [workflowId, ofWorkflow]);
+  it('are required by each run of a workflow that has keys, in addition to the keys of the launch', async () => {
+    const { organizationId } = fixture;
+    const { id: workflowId } = await makeWorkflow(fixture.harness.db, { organizationId, variables: ['USER'] });
+    const workflowKeys = JSON.stringify([{ key: 'login:{{USER}}', limit: 2 }]);
+    await fixture.query('UPDATE workflow SET concurrency_keys = $2 WHERE id = $1', [workflowId, workflowKeys]);
     const launch = (keys: { key: string }[] = []) =>
-      lab.launch({ workflowId, agentId, variables: { USER: 'ann' }, concurrencyKeys: keys });
+      fixture.launch({ workflowId, agentId, variables: { USER: 'ann' }, concurrencyKeys: keys });
     const jobId = await launch([{ key: 'login:ann' }, { key: 'b' }]);
-    const asked = 'SELECT key, most FROM concurrency_lease WHERE job_id = $1 ORDER BY key';
-    expect(await lab.query(asked, [jobId])).toEqual([
+    const leasesSql = 'SELECT key, most FROM concurrency_lease WHERE job_id = $1 ORDER BY key';
+    expect(await fixture.query(leasesSql, [jobId])).toEqual([
       { key: 'b', most: 1 },
       { key: 'login:ann', most: 1 },
     ]);
     await expect(launch(['c', 'd', 'e', 'f', 'g'].map((key) => ({ key })))).rejects.toMatchObject({
       code: 'invalid_payload',
     });
-    await lab.dispatch.startNext(agentId);
+    await fixture.dispatch.startNext(agentId);
     await end(jobId);
   });
 
-  it('have a limit of the organization’s own: the smallest holds, and with 0 none begins', async () => {
-    const { organizationId, caller } = lab;
+  it('can have a limit of the organization, which applies if it is the smallest; with 0 no run starts', async () => {
+    const { organizationId, caller } = fixture;
     const key = 'paused';
-    const within = (work: (tx: Transaction) => Promise<void>) => lab.harness.db.transaction({ organizationId }, work);
+    const within = (work: (tx: Transaction) => Promise<void>) =>
+      fixture.harness.db.transaction({ organizationId }, work);
     await within((tx) => setConcurrencyLimit(tx, caller, { key, limit: 0 }));
-    const { jobs, look } = await onAgents(3, { concurrencyKeys: [{ key, limit: 3 }] });
-    await look();
+    const { jobs, dispatchAll } = await onAgents(3, { concurrencyKeys: [{ key, limit: 3 }] });
+    await dispatchAll();
     expect(await holders()).toEqual([]);
     expect((await read(jobs[0]!)).waitingForKey).toEqual({ key, limit: 0, holders: [] });
     await within((tx) => setConcurrencyLimit(tx, caller, { key, limit: 2 }));
-    await look();
-    await look();
+    await dispatchAll();
+    await dispatchAll();
     expect(await holders()).toHaveLength(2);
     await within((tx) => deleteConcurrencyLimit(tx, caller, key));
-    await look();
+    await dispatchAll();
     expect(await holders()).toEqual([...jobs].sort());
     await expect(within((tx) => deleteConcurrencyLimit(tx, caller, key))).rejects.toMatchObject({ code: 'not_found' });
     for (const id of jobs) await end(id);
   });
 
-  it('that were leaked are found and given back, and no others', async () => {
-    const { jobs, look } = await onAgents(2);
-    await look();
-    const repair = () => repairLeases(lab.harness.db, new Round('repair leases'));
+  it('are released if they were leaked, and only then', async () => {
+    const { jobs, dispatchAll } = await onAgents(2);
+    await dispatchAll();
+    const repair = () => repairLeases(fixture.harness.db, new Round('repair leases'));
     expect(await repair()).toMatchObject({ repaired: 0 });
     const [holder] = await holders();
     await end(holder!);
-    await lab.query(
+    await fixture.query(
       `INSERT INTO concurrency_lease (organization_id, key, job_id, agent_id, most, priority, queued_at, since)
        SELECT organization_id, key, $1, agent_id, most, priority, queued_at, now()
        FROM concurrency_lease WHERE key = 'portal' AND job_id <> $1`,
       [holder],
     );
-    await look();
+    await dispatchAll();
     expect(await holders()).toEqual([holder]);
     expect(await repair()).toMatchObject({ repaired: 1 });
-    await look();
+    await dispatchAll();
     expect(await holders()).toEqual(jobs.filter((id) => id !== holder));
     await end(jobs.find((id) => id !== holder)!);
   });
 
-  it('are not waited for any more by what is cancelled', async () => {
+  it('are no longer waited for by a cancelled job', async () => {
     const { jobs, agents } = await onAgents(2);
-    const { organizationId } = lab;
-    await lab.dispatch.startNext(agents[0]!);
-    await lab.harness.db.transaction({ organizationId }, (tx) =>
+    const { organizationId } = fixture;
+    await fixture.dispatch.startNext(agents[0]!);
+    await fixture.harness.db.transaction({ organizationId }, (tx) =>
       cancelWaitingJobs(tx, { organizationId, ids: jobs, source: 'api' }),
     );
-    expect(await lab.query('SELECT job_id FROM concurrency_lease')).toEqual([{ jobId: jobs[0] }]);
+    expect(await fixture.query('SELECT job_id FROM concurrency_lease')).toEqual([{ jobId: jobs[0] }]);
     await end(jobs[0]!);
-    expect(await lab.query('SELECT job_id FROM concurrency_lease')).toEqual([]);
+    expect(await fixture.query('SELECT job_id FROM concurrency_lease')).toEqual([]);
   });
 
-  it('hold variables, of the workflow alone, and are of one organization', async () => {
+  it('can contain the variables of the workflow and no others', async () => {
     const odd = `%_'"{}\\ \u2028ключ`;
-    const { id: workflowId } = await makeWorkflow(lab.harness.db, {
-      organizationId: lab.organizationId,
+    const { id: workflowId } = await makeWorkflow(fixture.harness.db, {
+      organizationId: fixture.organizationId,
       variables: ['USER'],
     });
     const launch = (key: string, USER = odd) =>
-      lab.launch({ workflowId, agentId, variables: { USER }, concurrencyKeys: [{ key }] });
+      fixture.launch({ workflowId, agentId, variables: { USER }, concurrencyKeys: [{ key }] });
     const jobId = await launch('portal:{{USER}}');
-    await lab.dispatch.startNext(agentId);
-    expect(await lab.query('SELECT key FROM concurrency_lease WHERE job_id = $1', [jobId])).toEqual([
+    await fixture.dispatch.startNext(agentId);
+    expect(await fixture.query('SELECT key FROM concurrency_lease WHERE job_id = $1', [jobId])).toEqual([
       { key: `portal:${odd}` },
     ]);
     await end(jobId);
     await expect(launch('portal:{{PASSWORD}}')).rejects.toMatchObject({ code: 'invalid_payload' });
     await expect(launch('portal:{{USER}}', 'x'.repeat(200))).rejects.toMatchObject({ code: 'invalid_payload' });
     await expect(launch('{{USER}}', ' ')).rejects.toMatchObject({ code: 'invalid_payload' });
-    // A variable's own braces are text.
+    // Braces in the value of a variable are plain text.
     await end(await launch('{{USER}}', '{{USER}}'));
   });
 });

@@ -2,18 +2,24 @@ import type { ConcurrencyKey } from '@muster/contracts';
 import { type JobEntity, lock, type Transaction } from '@muster/database';
 import type { FullKey } from './decide-start';
 
-/** For `l`, a key that a job waits for: how many hold it, and how many may: of the runs' limits and the organization's own the smallest. */
+/**
+ * For `l`, a lease that a job waits for: how many runs hold its key (`held`) and how many may hold it (`most`), which
+ * is the smallest of the limits of the waiting job, the holders and the organization.
+ */
 const holders = `(
   SELECT count(*)::int AS held, LEAST(l.most, min(h.most), (
     SELECT c."limit" FROM concurrency_limit c WHERE c.organization_id = l.organization_id AND c.key = l.key)) AS most
   FROM concurrency_lease h WHERE h.organization_id = l.organization_id AND h.key = l.key AND h.since IS NOT NULL)`;
 
-/** Whether a key that the job asks for has no room. One that asks for none costs nothing. */
+/** Whether one of the job's keys is full. For a job without keys, no lease is read. */
 export const waitsForKey = (job: string) => `(${job}.concurrency_keys IS NOT NULL AND EXISTS (
   SELECT FROM concurrency_lease l CROSS JOIN LATERAL ${holders} k
   WHERE l.job_id = ${job}.id AND l.since IS NULL AND k.held >= k.most))`;
 
-/** Which of its keys a job waits for, and who holds it: for `FROM job j`. */
+/**
+ * The key that a job waits for with its limit and its holders, as JSON; null if the job does not wait for a key. For
+ * `FROM job j`.
+ */
 export const waitingForKey = `(CASE WHEN j.waiting_reason = 'concurrency_key' THEN (
   SELECT json_build_object('key', l.key, 'limit', k.most, 'holders', ARRAY(
     SELECT h.job_id FROM concurrency_lease h
@@ -22,15 +28,15 @@ export const waitingForKey = `(CASE WHEN j.waiting_reason = 'concurrency_key' TH
   FROM concurrency_lease l CROSS JOIN LATERAL ${holders} k
   WHERE l.job_id = j.id ORDER BY k.held >= k.most DESC, l.key LIMIT 1) END)`;
 
-/** Part of the statement that inserts jobs, after its `job`: each waits for the keys that it asks for. */
+/** CTE of the statements that insert jobs, after their CTE `job`: inserts a waiting lease for each key of each job. */
 export const insertWaitingKeys = `key AS (
   INSERT INTO concurrency_lease (job_id, organization_id, agent_id, key, most, priority, queued_at)
   SELECT job.id, job.organization_id, job.agent_id, k.key, k."limit", job.priority, job.queued_at
   FROM job CROSS JOIN jsonb_to_recordset(job.concurrency_keys) AS k(key text, "limit" integer))`;
 
 /**
- * Which of its keys have no room for a job, once whoever decides about one of them has decided. A key goes to those
- * that wait for it by priority and then by age: what is ahead and may start now is counted as if it held the key.
+ * Returns the job's keys that are full. Locks each key first, so that concurrent decisions about it are finished. A key
+ * is assigned to waiting jobs by priority, then by age: a job that is ahead and could start now counts as a holder.
  */
 export async function fullKeys(
   tx: Transaction,
@@ -38,7 +44,7 @@ export async function fullKeys(
   { id, concurrencyKeys }: Pick<JobEntity, 'id'> & { concurrencyKeys: Required<ConcurrencyKey>[] },
 ): Promise<FullKey[]> {
   const keys = concurrencyKeys.map(({ key }) => key).sort();
-  // In one order for everybody, so that no two wait for each other.
+  // All transactions lock keys in the same order, so they cannot deadlock.
   for (const key of keys) await lock(tx, 'concurrency key', organizationId, key);
   return tx.query<FullKey>(
     `SELECT l.key, k.most, k.held + ahead.count AS held
@@ -58,12 +64,15 @@ export async function fullKeys(
   );
 }
 
-/** From its start on the run holds them. */
+/** Turns the job's waiting leases into held ones when the job is dispatched. */
 export function holdKeys(tx: Transaction, jobId: string): void {
   tx.defer('UPDATE concurrency_lease SET since = muster_now() WHERE job_id = $1', [jobId], 'hold_keys');
 }
 
-/** Runs that are over, or never began, give their keys back; whoever is first in the queue of one is enqueued for it. */
+/**
+ * Deletes the leases of jobs that have ended or will not start. For each key that was held, enqueues the agent of the
+ * first waiting job.
+ */
 export async function releaseKeys(tx: Transaction, organizationId: string, jobIds: string[]): Promise<void> {
   const released = await tx.query<{ key: string }>(
     `WITH released AS (DELETE FROM concurrency_lease WHERE job_id = ANY($1) RETURNING key, since)
@@ -78,8 +87,13 @@ export async function releaseKeys(tx: Transaction, organizationId: string, jobId
   );
 }
 
-/** Of the jobs that wait for a key the first whose machines can take it: as many as the key has become free for. */
-export async function enqueueFirst(tx: Transaction, organizationId: string, keys: string[], most = 1): Promise<void> {
+/** For each key, enqueues the agents of the first `maxJobs` jobs that wait for it and whose agents can take a job. */
+export async function enqueueFirst(
+  tx: Transaction,
+  organizationId: string,
+  keys: string[],
+  maxJobs = 1,
+): Promise<void> {
   if (keys.length === 0) return;
   const firsts = await tx.query<Pick<JobEntity, 'agentId'>>(
     `SELECT DISTINCT first.agent_id FROM unnest($2::text[]) AS k(key) CROSS JOIN LATERAL (
@@ -91,7 +105,7 @@ export async function enqueueFirst(tx: Transaction, organizationId: string, keys
          AND a.clearing_command_id IS NULL
          AND (a.status = 'online' OR (a.status IN ('stopped', 'offline') AND s.vm_auto_wake_on_job))
        ORDER BY l.priority DESC, l.queued_at, l.job_id LIMIT $3) first`,
-    [organizationId, keys, most],
+    [organizationId, keys, maxJobs],
     'first_for_keys',
   );
   await tx.enqueue(
@@ -103,7 +117,7 @@ export async function enqueueFirst(tx: Transaction, organizationId: string, keys
   );
 }
 
-/** Of an agent's jobs, those that wait for a key are marked as such; `also` is one of which it is known. */
+/** Sets the waiting reason of the agent's jobs that wait for a key. `also` is a job that is known to wait for one. */
 export function markKeyed(tx: Transaction, agentId: string, also: string | null = null): void {
   tx.defer(
     `UPDATE job SET waiting_reason = 'concurrency_key', waiting_since = muster_now()

@@ -6,25 +6,25 @@ export interface StartFacts {
     status: AgentStatus;
     provider: AgentProvider;
     drain: 'finish' | 'now' | null;
-    /** The job that has the machine; null when it is free. */
+    /** The job that occupies the agent; null if there is none. */
     currentJobId: string | null;
-    /** The autopilot's session that has the machine. */
+    /** The autopilot session that occupies the agent. */
     autopilotSessionId?: string | null;
-    /** What is left of a job that was given up is being killed. */
+    /** Whether the remaining processes of an ended job are being killed. */
     clearing?: boolean;
   };
-  /** The job that is first in the agent's queue; null when none may start yet. */
+  /** The first job of the agent's queue that may start; null if there is no such job. */
   head: { id: string; vaultKeys: string[]; nothingToRun?: boolean } | null;
   autoWake: boolean;
-  /** After wakes that failed it is let be for a while; null where it may be woken now. */
+  /** After failed wakes, the time before which the agent is not woken again; null if it may be woken now. */
   wakeRestsUntil: Date | null;
   gate: { canLaunchRuns: boolean; reason: string | null };
   maxConcurrentRuns: number | null;
   runningInOrganization: number;
   missingSecrets: string[];
-  /** The keys of the job that have no room for it. */
+  /** The concurrency keys of the job that are full. */
   fullKeys?: FullKey[];
-  /** What the machine lacks of what the job needs, by its worker's last word. */
+  /** The parts that the job needs and the machine lacks, according to its worker's last report. */
   missingParts?: MachinePart[];
 }
 
@@ -41,7 +41,7 @@ export type StartDecision =
   | { action: 'wake'; waiting: WaitingReason; reason: string }
   | { action: 'wait'; waiting: WaitingReason; reason: string; blocked?: boolean };
 
-/** May the agent's first job start now, and if not, why not? */
+/** Decides whether the agent's first job may start now, and if not, why. */
 export function decideStart(facts: StartFacts): StartDecision {
   const { agent, head, gate, autoWake } = facts;
   if (!head) return { action: 'none', reason: 'no queued job can start yet' };
@@ -67,11 +67,11 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (full)
     return wait('concurrency_key', `${full.held} of at most ${full.most} runs hold or will get the key ${full.key}`);
   const readiness = decideReadiness(agent, facts);
-  // One that is off may have what it lacked once it has booted: its worker says so when it is on.
+  // A machine that is off may have the missing parts after its next boot; its worker reports them then.
   return readiness.action === 'start' && facts.missingParts?.length ? withoutParts(facts.missingParts) : readiness;
 }
 
-/** Steps that are run without a script are run in a browser. */
+/** Returns the machine parts that a run needs. Steps without a script or a bundle run in a browser. */
 export function needsOfRun({ steps, bundle }: { steps: unknown[] | null; bundle: object | null }): MachinePart[] {
   return [...needsOf('run'), ...(steps?.length && !bundle ? (['chromium'] as const) : [])];
 }
@@ -83,17 +83,20 @@ function withoutParts(missing: MachinePart[]): StartDecision {
 const withoutAgent: StartDecision = { action: 'fail', code: 'agent_not_ready', reason: 'its agent was terminated' };
 const drained = wait('draining', 'the agent is being drained');
 
-/** Asked for by name when the job was launched, and gone since: no later attempt would find it. */
+/** The secrets existed when the job was launched and were deleted since, so a retry would not find them either. */
 export function withoutSecrets(missing: string[]): StartDecision {
   return { action: 'fail', code: 'secret_missing', reason: `the vault has no secret ${missing.join(', ')}` };
 }
 
-/** Can the machine take a job, and if not, is somebody to wake it? Also for one that has a job it has not begun. */
+/**
+ * Decides whether the machine can take a job, and if not, whether the service wakes it. Also used for a machine whose
+ * job is not delivered yet.
+ */
 export function decideReadiness(
   { status, provider }: Pick<StartFacts['agent'], 'status' | 'provider'>,
   { autoWake, wakeRestsUntil }: Pick<StartFacts, 'autoWake' | 'wakeRestsUntil'>,
 ): StartDecision {
-  // What it was given before its drain, it may begin.
+  // A job that was dispatched before a drain may still start, so the drain is ignored here.
   const work = mayTakeWork({ status, provider, autoWake, drain: null });
   switch (work.takes) {
     case 'now':

@@ -4,12 +4,12 @@ import { makeAgent, makeWorkflow } from '@muster/testing';
 import { applyJobReport } from '../reports/apply-job-report';
 import { decideStart, type StartFacts } from './decide-start';
 import { findJob } from '../lists/job-row';
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { sweepDispatch } from './sweep-dispatch';
 
 jest.setTimeout(60_000);
 
-describe('may the agent’s first job start now?', () => {
+describe('decideStart', () => {
   const facts: StartFacts = {
     agent: { status: 'online', provider: 'local', drain: null, currentJobId: null },
     head: { id: 'j', vaultKeys: [] },
@@ -23,111 +23,119 @@ describe('may the agent’s first job start now?', () => {
   const agent = (change: Partial<StartFacts['agent']>) => ({ agent: { ...facts.agent, ...change } });
 
   it.each<[string, Partial<StartFacts>, object]>([
-    ['it may', {}, { action: 'start' }],
-    ['nothing is queued', { head: null }, { action: 'none' }],
-    ['another has the machine', agent({ currentJobId: 'k' }), { action: 'wait', waiting: 'agent_busy' }],
-    ['the agent drains', agent({ drain: 'finish' }), { action: 'wait', waiting: 'draining' }],
-    ['a secret is missing', { missingSecrets: ['A'] }, { action: 'fail', code: 'secret_missing' }],
+    ['starts a job that nothing prevents', {}, { action: 'start' }],
+    ['does nothing if no job is queued', { head: null }, { action: 'none' }],
     [
-      'there is nothing to run',
+      'waits if another job occupies the agent',
+      agent({ currentJobId: 'k' }),
+      { action: 'wait', waiting: 'agent_busy' },
+    ],
+    ['waits while the agent drains', agent({ drain: 'finish' }), { action: 'wait', waiting: 'draining' }],
+    ['fails if a secret is missing', { missingSecrets: ['A'] }, { action: 'fail', code: 'secret_missing' }],
+    [
+      'fails if there is nothing to run',
       { head: { id: 'j', vaultKeys: [], nothingToRun: true } },
       { action: 'fail', code: 'nothing_to_run' },
     ],
-    ['the machine lacks what it needs', { missingParts: ['python'] }, { action: 'fail', code: 'machine_cannot' }],
     [
-      'it is stopped, and lacked something when it was on',
+      'fails if the machine lacks a part that the job needs',
+      { missingParts: ['python'] },
+      { action: 'fail', code: 'machine_cannot' },
+    ],
+    [
+      'wakes a stopped machine that lacked a part when it was online',
       { ...agent({ status: 'stopped' }), missingParts: ['python'] },
       { action: 'wake' },
     ],
     [
-      'the gate is closed',
+      'waits if the billing gate is closed',
       { gate: { canLaunchRuns: false, reason: 'r' } },
       { action: 'wait', waiting: 'billing_gate' },
     ],
     [
-      'the organization runs as many as it may',
+      'waits if the organization’s limit of concurrent runs is reached',
       { maxConcurrentRuns: 2, runningInOrganization: 2 },
       { action: 'wait', waiting: 'concurrency_limit' },
     ],
     [
-      'a key of it has no room, and its machine sleeps: nobody wakes it',
+      'does not wake a stopped machine if a key of the job is full',
       { ...agent({ status: 'stopped' }), fullKeys: [{ key: 'k', most: 1, held: 1 }] },
       { action: 'wait', waiting: 'concurrency_key' },
     ],
-    ['the machine is stopped', agent({ status: 'stopped' }), { action: 'wake', waiting: 'agent_waking' }],
-    ['the machine is offline', agent({ status: 'offline' }), { action: 'wake', waiting: 'agent_waking' }],
+    ['wakes a stopped machine', agent({ status: 'stopped' }), { action: 'wake', waiting: 'agent_waking' }],
+    ['wakes an offline machine', agent({ status: 'offline' }), { action: 'wake', waiting: 'agent_waking' }],
     [
-      'it did not wake a moment ago',
+      'waits if a wake failed a moment ago',
       { ...agent({ status: 'stopped' }), wakeRestsUntil: new Date() },
       { action: 'wait', waiting: 'agent_offline' },
     ],
     [
-      'it is stopped and auto-wake is off',
+      'waits for a stopped machine if auto-wake is off',
       { ...agent({ status: 'stopped' }), autoWake: false },
       { action: 'wait', waiting: 'agent_offline', blocked: true },
     ],
     [
-      'nobody can start it from here',
+      'waits for an offline machine that the service cannot start',
       agent({ status: 'offline', provider: 'external' }),
       { action: 'wait', waiting: 'agent_offline' },
     ],
-    ['it is waking', agent({ status: 'starting' }), { action: 'wait', waiting: 'agent_waking' }],
-    ['it reboots', agent({ status: 'rebooting' }), { action: 'wait', waiting: 'agent_waking' }],
-    ['it is stopping', agent({ status: 'stopping' }), { action: 'wait', waiting: 'agent_offline' }],
-    ['it is gone', agent({ status: 'terminated' }), { action: 'fail', code: 'agent_not_ready' }],
+    ['waits while the machine starts', agent({ status: 'starting' }), { action: 'wait', waiting: 'agent_waking' }],
+    ['waits while the machine reboots', agent({ status: 'rebooting' }), { action: 'wait', waiting: 'agent_waking' }],
+    ['waits while the machine stops', agent({ status: 'stopping' }), { action: 'wait', waiting: 'agent_offline' }],
+    ['fails if the agent is terminated', agent({ status: 'terminated' }), { action: 'fail', code: 'agent_not_ready' }],
   ])('%s', (_, change, expected) => {
     expect(decideStart({ ...facts, ...change })).toMatchObject({ ...expected, reason: expect.any(String) });
   });
 });
 
 describe('dispatch', () => {
-  let lab: JobsLab;
+  let fixture: JobsFixture;
   let agentId: string;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
+    fixture = await openJobsFixture();
   });
   beforeEach(async () => {
-    await lab.query('UPDATE organization_settings SET max_concurrent_runs = NULL, vm_auto_wake_on_job = true');
-    agentId = await lab.makeOnlineAgent();
+    await fixture.query('UPDATE organization_settings SET max_concurrent_runs = NULL, vm_auto_wake_on_job = true');
+    agentId = await fixture.makeOnlineAgent();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
-  const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
+  const read = (id: string) => findJob(fixture.harness.db, fixture.organizationId, id);
   const end = (jobId: string, status: 'completed' | 'failed' = 'completed') =>
-    applyJobReport(lab.harness.db, { organizationId: lab.organizationId, agentId: null }, { jobId, status });
-  const commands = (of: string) =>
-    lab.query(`SELECT job_id, status FROM agent_command WHERE agent_id = $1 AND kind = 'run' ORDER BY id`, [of]);
+    applyJobReport(fixture.harness.db, { organizationId: fixture.organizationId, agentId: null }, { jobId, status });
+  const commands = (id: string) =>
+    fixture.query(`SELECT job_id, status FROM agent_command WHERE agent_id = $1 AND kind = 'run' ORDER BY id`, [id]);
 
-  const keep = (key: string) =>
-    lab.query(
+  const storeSecret = (key: string) =>
+    fixture.query(
       `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, $2, 'test', '', '')`,
-      [lab.organizationId, key],
+      [fixture.organizationId, key],
     );
-  const drop = (key: string) => lab.query('DELETE FROM vault_secret WHERE key = $1', [key]);
+  const deleteSecret = (key: string) => fixture.query('DELETE FROM vault_secret WHERE key = $1', [key]);
 
-  it('never gives an agent a second job while it has one, however many launch and enqueue at once', async () => {
+  it('never dispatches a second job to an occupied agent, however many launches and dispatches are concurrent', async () => {
     const launched = await Promise.all(
       Array.from({ length: 20 }, async () => {
-        const jobId = await lab.launch({ agentId });
-        await Promise.all([lab.dispatch.startNext(agentId), lab.dispatch.startNext(agentId)]);
+        const jobId = await fixture.launch({ agentId });
+        await Promise.all([fixture.dispatch.startNext(agentId), fixture.dispatch.startNext(agentId)]);
         return jobId;
       }),
     );
-    const seen: string[] = [];
-    while (seen.length < launched.length) {
+    const startedJobs: string[] = [];
+    while (startedJobs.length < launched.length) {
       const open = (await commands(agentId)).filter(({ status }) => status === 'pending');
       expect(open).toHaveLength(1);
-      seen.push(open[0].jobId);
+      startedJobs.push(open[0].jobId);
       await end(open[0].jobId);
-      await Promise.all(Array.from({ length: 5 }, () => lab.dispatch.startNext(agentId)));
+      await Promise.all(Array.from({ length: 5 }, () => fixture.dispatch.startNext(agentId)));
     }
-    expect(new Set(seen)).toEqual(new Set(launched));
+    expect(new Set(startedJobs)).toEqual(new Set(launched));
     expect(await commands(agentId)).toHaveLength(20);
-    expect(await unequalCounters(lab.harness.db)).toEqual([]);
+    expect(await unequalCounters(fixture.harness.db)).toEqual([]);
   });
 
-  it('goes by priority, and by arrival among equals', async () => {
+  it('starts jobs by priority, then by arrival', async () => {
     const jobs: Record<string, string> = {};
     for (const [name, priority] of [
       ['first', 5],
@@ -135,173 +143,175 @@ describe('dispatch', () => {
       ['second', 5],
       ['high', 10],
     ] as const) {
-      jobs[name] = await lab.launch({ agentId, priority });
+      jobs[name] = await fixture.launch({ agentId, priority });
     }
     const order: string[] = [];
     for (let round = 0; round < 4; round += 1) {
-      const { jobId } = await lab.dispatch.startNext(agentId);
+      const { jobId } = await fixture.dispatch.startNext(agentId);
       order.push(Object.keys(jobs).find((name) => jobs[name] === jobId)!);
       await end(jobId!);
     }
     expect(order).toEqual(['high', 'first', 'second', 'low']);
   });
 
-  it('says what the others wait for, and since when', async () => {
-    const running = await lab.launch({ agentId });
-    const waiting = await lab.launch({ agentId });
-    await lab.dispatch.startNext(agentId);
+  it('records what the other jobs wait for, and since when', async () => {
+    const running = await fixture.launch({ agentId });
+    const waiting = await fixture.launch({ agentId });
+    await fixture.dispatch.startNext(agentId);
     expect((await read(running)).waitingReason).toBeNull();
     const { waitingReason, waitingSince } = await read(waiting);
     expect(waitingReason).toBe('agent_busy');
-    await lab.dispatch.startNext(agentId);
+    await fixture.dispatch.startNext(agentId);
     expect((await read(waiting)).waitingSince).toEqual(waitingSince);
   });
 
-  it('keeps the organization’s limit over all of its agents', async () => {
-    await lab.query('UPDATE organization_settings SET max_concurrent_runs = 2 WHERE organization_id = $1', [
-      lab.organizationId,
+  it('applies the organization’s limit of concurrent runs across all of its agents', async () => {
+    await fixture.query('UPDATE organization_settings SET max_concurrent_runs = 2 WHERE organization_id = $1', [
+      fixture.organizationId,
     ]);
-    await lab.query(`UPDATE job SET status = 'cancelled' WHERE status IN ('queued', 'running')`);
-    await lab.query('UPDATE agent SET current_job_id = NULL');
-    const agents = await Promise.all(Array.from({ length: 6 }, () => lab.makeOnlineAgent()));
-    const jobs = await Promise.all(agents.map((id) => lab.launch({ agentId: id })));
-    await Promise.all(agents.map((id) => lab.dispatch.startNext(id)));
+    await fixture.query(`UPDATE job SET status = 'cancelled' WHERE status IN ('queued', 'running')`);
+    await fixture.query('UPDATE agent SET current_job_id = NULL');
+    const agents = await Promise.all(Array.from({ length: 6 }, () => fixture.makeOnlineAgent()));
+    const jobs = await Promise.all(agents.map((id) => fixture.launch({ agentId: id })));
+    await Promise.all(agents.map((id) => fixture.dispatch.startNext(id)));
     const started = [];
     for (const id of jobs) if ((await read(id)).waitingReason === null) started.push(id);
     expect(started).toHaveLength(2);
     await end(started[0]!);
-    await lab.query(`UPDATE job SET waiting_since = now() - interval '2 minutes' WHERE status = 'queued'`);
-    await sweepDispatch(lab.harness.db, lab.dispatch);
+    await fixture.query(`UPDATE job SET waiting_since = now() - interval '2 minutes' WHERE status = 'queued'`);
+    await sweepDispatch(fixture.harness.db, fixture.dispatch);
     const reasons = [];
     for (const id of jobs) reasons.push((await read(id)).waitingReason);
     expect(reasons.filter((reason) => reason === 'concurrency_limit')).toHaveLength(3);
   });
 
-  it('wakes a machine that sleeps, once, and says that the job waits for it', async () => {
+  it('wakes a stopped machine once, and records that the job waits for it', async () => {
     const asleep = (
-      await makeAgent(lab.harness.db, {
-        organizationId: lab.organizationId,
+      await makeAgent(fixture.harness.db, {
+        organizationId: fixture.organizationId,
         name: 'Asleep',
         provider: 'local',
         status: 'stopped',
       })
     ).id;
-    const jobId = await lab.launch({ agentId: asleep });
-    await Promise.all(Array.from({ length: 10 }, () => lab.dispatch.startNext(asleep)));
+    const jobId = await fixture.launch({ agentId: asleep });
+    await Promise.all(Array.from({ length: 10 }, () => fixture.dispatch.startNext(asleep)));
     expect((await read(jobId)).waitingReason).toBe('agent_waking');
-    expect(await lab.query('SELECT state FROM agent_wake WHERE agent_id = $1', [asleep])).toEqual([{ state: 'open' }]);
+    expect(await fixture.query('SELECT state FROM agent_wake WHERE agent_id = $1', [asleep])).toEqual([
+      { state: 'open' },
+    ]);
   });
 
-  it('leaves a sleeping machine alone where auto-wake is off, and says so', async () => {
-    await lab.query('UPDATE organization_settings SET vm_auto_wake_on_job = false');
+  it('does not wake a stopped machine if auto-wake is off, and records that', async () => {
+    await fixture.query('UPDATE organization_settings SET vm_auto_wake_on_job = false');
     const asleep = (
-      await makeAgent(lab.harness.db, {
-        organizationId: lab.organizationId,
+      await makeAgent(fixture.harness.db, {
+        organizationId: fixture.organizationId,
         name: 'Left asleep',
         provider: 'local',
         status: 'stopped',
       })
     ).id;
-    const jobId = await lab.launch({ agentId: asleep });
-    await lab.dispatch.startNext(asleep);
+    const jobId = await fixture.launch({ agentId: asleep });
+    await fixture.dispatch.startNext(asleep);
     expect(await read(jobId)).toMatchObject({ status: 'queued', waitingReason: 'agent_offline' });
-    const events = await lab.query(
+    const events = await fixture.query(
       `SELECT data->>'eventType' AS type FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'`,
       [asleep],
     );
     expect(events).toEqual([{ type: 'wake_blocked' }]);
   });
 
-  it('fails a job whose secret is not in the vault, and goes on with the next', async () => {
-    await keep('NOWHERE');
-    const jobId = await lab.launch({ agentId, vaultKeys: ['NOWHERE'], maxRetries: 2 });
-    const next = await lab.launch({ agentId });
-    await drop('NOWHERE');
-    expect((await lab.dispatch.startNext(agentId)).action).toBe('fail');
+  it('fails a job whose secret is not in the vault, and starts the next', async () => {
+    await storeSecret('NOWHERE');
+    const jobId = await fixture.launch({ agentId, vaultKeys: ['NOWHERE'], maxRetries: 2 });
+    const next = await fixture.launch({ agentId });
+    await deleteSecret('NOWHERE');
+    expect((await fixture.dispatch.startNext(agentId)).action).toBe('fail');
     expect(await read(jobId)).toMatchObject({
       status: 'failed',
       error: expect.stringContaining('NOWHERE'),
       errorCode: 'secret_missing',
     });
-    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
-    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+    expect(await fixture.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
+    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('fails a job that needs what its machine lacks before it is sent, and goes on with the next', async () => {
-    await lab.query('UPDATE agent SET capabilities = $2 WHERE id = $1', [
+  it('fails a job before its dispatch if the machine lacks a part that it needs, and starts the next', async () => {
+    await fixture.query('UPDATE agent SET capabilities = $2 WHERE id = $1', [
       agentId,
       JSON.stringify([
         { name: 'python', available: true, detail: '3.11.2' },
         { name: 'chromium', available: false, detail: null },
       ]),
     ]);
-    const { id: steps } = await makeWorkflow(lab.harness.db, { organizationId: lab.organizationId });
-    await lab.query(
+    const { id: steps } = await makeWorkflow(fixture.harness.db, { organizationId: fixture.organizationId });
+    await fixture.query(
       `UPDATE workflow_revision SET script = '', steps = '[{"type": "navigate", "url": "https://a.example.com"}]'
        WHERE workflow_id = $1`,
       [steps],
     );
-    const jobId = await lab.launch({ agentId, workflowId: steps, maxRetries: 2 });
-    const next = await lab.launch({ agentId });
-    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'fail', jobId });
+    const jobId = await fixture.launch({ agentId, workflowId: steps, maxRetries: 2 });
+    const next = await fixture.launch({ agentId });
+    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'fail', jobId });
     expect(await read(jobId)).toMatchObject({
       status: 'failed',
       error: expect.stringContaining('has no Chromium'),
       errorCode: 'machine_cannot',
     });
-    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
-    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+    expect(await fixture.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
+    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('fails a job whose secret goes while its command is on the way, and goes on with the next', async () => {
-    await keep('FLEETING');
-    const jobId = await lab.launch({ agentId, vaultKeys: ['FLEETING'], maxRetries: 2 });
-    const next = await lab.launch({ agentId });
-    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId });
-    await drop('FLEETING');
-    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'fail', jobId });
+  it('fails a job whose secret is deleted before its command is delivered, and starts the next', async () => {
+    await storeSecret('FLEETING');
+    const jobId = await fixture.launch({ agentId, vaultKeys: ['FLEETING'], maxRetries: 2 });
+    const next = await fixture.launch({ agentId });
+    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId });
+    await deleteSecret('FLEETING');
+    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'fail', jobId });
     expect(await read(jobId)).toMatchObject({ status: 'failed', errorCode: 'secret_missing' });
-    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
-    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+    expect(await fixture.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
+    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('gives an undelivered command again instead of making a second one', async () => {
-    const jobId = await lab.launch({ agentId });
-    await lab.dispatch.startNext(agentId);
-    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'resume', jobId });
-    await lab.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
-    await lab.dispatch.startNext(agentId);
+  it('delivers an undelivered command again instead of creating a second one', async () => {
+    const jobId = await fixture.launch({ agentId });
+    await fixture.dispatch.startNext(agentId);
+    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'resume', jobId });
+    await fixture.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
+    await fixture.dispatch.startNext(agentId);
     expect((await read(jobId)).waitingReason).toBe('agent_offline');
     expect(await commands(agentId)).toHaveLength(1);
   });
 
-  it('makes a new job of a failed one that has attempts left, after its delay', async () => {
-    const jobId = await lab.launch({ agentId, maxRetries: 1, retryDelayMs: 3_600_000 });
-    await lab.dispatch.startNext(agentId);
+  it('starts a new job after the retry delay if a failed job has attempts left', async () => {
+    const jobId = await fixture.launch({ agentId, maxRetries: 1, retryDelayMs: 3_600_000 });
+    await fixture.dispatch.startNext(agentId);
     await end(jobId, 'failed');
-    const [{ id: retryId }] = await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId]);
+    const [{ id: retryId }] = await fixture.query('SELECT id FROM job WHERE retry_of = $1', [jobId]);
     expect(await read(retryId)).toMatchObject({ attempt: 2, status: 'queued', waitingReason: 'retry_delay' });
-    const other = await lab.launch({ agentId });
-    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: other });
+    const other = await fixture.launch({ agentId });
+    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: other });
     await end(other);
-    expect((await lab.dispatch.startNext(agentId)).action).toBe('none');
-    await lab.query('UPDATE job SET not_before = now() - make_interval(secs => 1) WHERE id = $1', [retryId]);
-    await sweepDispatch(lab.harness.db, lab.dispatch);
+    expect((await fixture.dispatch.startNext(agentId)).action).toBe('none');
+    await fixture.query('UPDATE job SET not_before = now() - make_interval(secs => 1) WHERE id = $1', [retryId]);
+    await sweepDispatch(fixture.harness.db, fixture.dispatch);
     await end(retryId, 'failed');
-    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [retryId])).toEqual([]);
+    expect(await fixture.query('SELECT id FROM job WHERE retry_of = $1', [retryId])).toEqual([]);
     expect(await read(jobId)).toMatchObject({ status: 'failed', attempt: 1 });
   });
 
-  it('reads the first of its queue by an index, without sorting the others', async () => {
-    const agentId = await lab.makeOnlineAgent();
-    await lab.launch({ agentId });
-    const asked = jest.spyOn(Transaction.prototype, 'queryAll');
-    await lab.dispatch.startNext(agentId);
-    const [first] = asked.mock.calls.flatMap(([statements]) =>
+  it('reads the first job of a queue by an index, without sorting the others', async () => {
+    const agentId = await fixture.makeOnlineAgent();
+    await fixture.launch({ agentId });
+    const queryAll = jest.spyOn(Transaction.prototype, 'queryAll');
+    await fixture.dispatch.startNext(agentId);
+    const [first] = queryAll.mock.calls.flatMap(([statements]) =>
       statements.filter(({ name }) => name === 'first_in_queue'),
     );
-    asked.mockRestore();
-    const plan = await lab.harness.db.transaction('system', async (tx) => {
+    queryAll.mockRestore();
+    const plan = await fixture.harness.db.transaction('system', async (tx) => {
       tx.unsorted();
       return tx.query<{ 'QUERY PLAN': string }>(`EXPLAIN (COSTS OFF) ${first!.text}`, [agentId]);
     });

@@ -58,7 +58,7 @@ interface AgentFacts
     Pick<OrganizationSettingsEntity, 'maxConcurrentRuns'> {
   agentId: AgentEntity['id'];
   clearing: boolean;
-  /** Jobs of its queue ask for concurrency keys. */
+  /** Whether jobs of its queue wait for concurrency keys. */
   keyed: boolean;
   autoWake: OrganizationSettingsEntity['vmAutoWakeOnJob'];
 }
@@ -82,7 +82,7 @@ interface HeadJob
     >,
     Pick<WorkflowRevisionEntity, 'script'> {
   workflowName: string;
-  /** Only where there is no script. */
+  /** Null if the workflow has a script. */
   steps: Record<string, unknown>[] | null;
 }
 
@@ -90,16 +90,16 @@ export type StartOutcome = { action: StartDecision['action'] | 'resume'; reason:
 
 interface Decided {
   outcome: StartOutcome;
-  /** Claimed with the decision. */
+  /** Command that was claimed with the decision; pushed after the commit. */
   push?: ClaimedCommand;
-  /** To be claimed and given again. */
+  /** Undelivered command; claimed and delivered again after the commit. */
   commandId?: string;
 }
 
-/** A run's command outlives every outage: it is given again, with the same id, until its agent has it or its job is over. */
+/** Time after which a run's command expires, if the agent does not receive it; longer than any outage. */
 const commandLifeMs = 30 * 24 * 3600 * 1000;
 
-/** The one place that decides whether a job may start now, and otherwise writes down why not. */
+/** Decides whether a job may start now, and otherwise records why not. No other code starts jobs. */
 @Injectable()
 export class Dispatch {
   constructor(
@@ -110,16 +110,16 @@ export class Dispatch {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Looks at one agent: starts its next job, wakes it, or says what its jobs wait for. */
+  /** Starts the next job of an agent, wakes the agent, or records what its jobs wait for. */
   async startNext(agentId: string, message?: ReceivedMessage): Promise<StartOutcome> {
     const { outcome, push, commandId } = await this.database.transaction('system', async (tx) => {
       if (message) tx.handles(message);
       const decided = await this.decide(tx, agentId);
-      // A look that found nothing to do is taken again with its message, which a crash brings back with it.
+      // Nothing was done. If a crash loses this commit, the message reappears and is handled again.
       if (decided.outcome.action === 'none') tx.allowUnflushed();
       return decided;
     });
-    // At once, for latency. Should this process die here, the sweep of undelivered commands does it.
+    // Pushed immediately, for latency. If this process dies here, the sweep of undelivered commands pushes it.
     if (push) await this.delivery.push(push);
     else if (commandId) await this.delivery.deliver(commandId);
     return outcome;
@@ -132,7 +132,7 @@ export class Dispatch {
     if (agent.keyed && !head) markKeyed(tx, agentId);
     if (!head) return nothing('no queued job can start yet');
     const { organizationId, autoWake, maxConcurrentRuns } = agent;
-    // Whoever else would start a run with one of them waits here, and then sees who holds it.
+    // A concurrent dispatch of a job with one of these keys waits here, and then reads the current holders.
     const full = head.concurrencyKeys
       ? await fullKeys(tx, organizationId, { ...head, concurrencyKeys: head.concurrencyKeys })
       : [];
@@ -143,7 +143,7 @@ export class Dispatch {
       autoWake,
       wakeRestsUntil: await this.wakeRestsUntil(tx, agent),
       maxConcurrentRuns,
-      // What is queued was let in already: only what has ended counts against the limits here.
+      // Queued jobs were admitted by the limits at their launch, so only ended runs count against the limits here.
       gate: canLaunchRuns(agent),
       runningInOrganization: maxConcurrentRuns === null ? 0 : await countRunning(tx, organizationId),
       missingSecrets: head.vaultKeys.length ? await missingSecrets(tx, organizationId, head.vaultKeys) : [],
@@ -171,7 +171,7 @@ export class Dispatch {
     }
   }
 
-  /** A machine that does not wake is tried again, but not at once and not for ever faster. */
+  /** Returns when the agent may be woken again after failed wakes, or null. The delay grows with each failure. */
   private async wakeRestsUntil(tx: Transaction, { agentId, status }: AgentFacts): Promise<Date | null> {
     if (!canWake(status)) return null;
     const { consecutive, lastAt } = await lastWakeFailures(tx, agentId);
@@ -183,7 +183,7 @@ export class Dispatch {
   private start(tx: Transaction, agent: AgentFacts, head: HeadJob): ClaimedCommand {
     const { organizationId, agentId } = agent;
     const { id: jobId, workflowId, workflowRevision, variables, maxRuntimeMs, vaultKeys, lineage, bundle } = head;
-    // Empty: what the bundle begins with.
+    // With an empty script, the worker runs the bundle's main.py.
     const script = runOf(head) ?? '';
     const span = startSpan(tx, { ...head, organizationId, agentId });
     const command = issueRun(tx, {
@@ -238,7 +238,7 @@ export class Dispatch {
     if (decision.action === 'wake') await requestWake(tx, { ...wake, timeoutMs: this.vm.wakeTimeoutMs });
     else if (decision.blocked) await recordWakeBlocked(tx, wake);
     if (decision.waiting === 'concurrency_key') {
-      // Taken by another agent's job meanwhile: the next look passes it over.
+      // Jobs of other agents hold or will get the key. The next dispatch of this agent skips the job.
       markKeyed(tx, agentId, head.id);
       return;
     }
@@ -247,8 +247,8 @@ export class Dispatch {
   }
 
   /**
-   * The machine is taken by a job whose command it may not have yet. The command is given again with its own id, which
-   * the worker knows if it ever had it; a second command for the same attempt is never made.
+   * Handles an agent that is occupied by a job whose command it may not have received. The command is delivered again
+   * with the same id, by which a worker recognizes it. A second command for the same attempt is never created.
    */
   private async resume(tx: Transaction, agent: AgentFacts, jobId: string): Promise<Decided> {
     const [job] = await tx.query<
@@ -270,7 +270,7 @@ export class Dispatch {
       : decideReadiness(agent, { autoWake: agent.autoWake, wakeRestsUntil: await this.wakeRestsUntil(tx, agent) });
     if (decision.action === 'start') {
       const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
-      // Online by its heartbeats, but it takes nothing: what is given is shown to be waiting for it.
+      // The agent is online but does not acknowledge the command, so its queued jobs are shown as waiting for it.
       if (late) setWaiting(tx, { agentId: agent.agentId, reason: 'agent_offline' });
       const outcome = { action: 'resume', reason: 'the command is delivered again', jobId } as const;
       return { outcome, commandId: job.commandId };
@@ -303,12 +303,12 @@ function nothing(reason: string, jobId?: string): Decided {
 }
 
 /**
- * The agent and, where it is free, the job that is next: by priority, and by arrival among equals. What waits for its
- * retry lets the others pass. The lock is a statement of its own, so that what is read with it is as its last holder
- * left it.
+ * Locks the agent, and returns it with the next job if it is free: by priority, then by arrival. A job that waits for
+ * its retry delay does not block the others. The lock is a separate statement, so that the next statements read what
+ * its last holder committed.
  */
 async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<{ agent?: AgentFacts; head?: HeadJob }> {
-  // A queue may be of a hundred thousand, of which Postgres may know nothing: its first is the first of its index.
+  // The statistics of Postgres may miss a queue of 100,000 jobs. Without a sort, its first job is read by the index.
   tx.unsorted();
   tx.defer('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent');
   const [agents, heads] = await tx.queryAll([

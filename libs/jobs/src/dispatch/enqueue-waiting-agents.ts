@@ -1,13 +1,16 @@
 import type { AgentEntity, Transaction } from '@muster/database';
 
-const atOnce = 1000;
+const maxAgents = 1000;
 
-/** What jobs waited for may be there now: enqueues each agent that has some, instead of leaving it to the sweep. */
+/**
+ * Enqueues the organization's agents that have undispatched jobs, after a change that may let these jobs start.
+ * Otherwise the sweep would find them later.
+ */
 export async function enqueueWaitingAgents(tx: Transaction, organizationId: string): Promise<void> {
   const agents = await tx.query<Pick<AgentEntity, 'id'>>(
     `SELECT a.id FROM agent a WHERE a.organization_id = $1 AND EXISTS (
        SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued' AND j.command_id IS NULL) LIMIT $2`,
-    [organizationId, atOnce],
+    [organizationId, maxAgents],
   );
   await tx.enqueue(
     ...agents.map(({ id }) => ({

@@ -2,22 +2,22 @@ import { failSilentAgents, MachineControl, MachinesModule, stopIfIdle, applyHand
 import { newId } from '@muster/platform';
 import { longForm, makeAgent } from '@muster/testing';
 import { type MachineProvider, Machines } from '@muster/vm';
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { seeded } from '@muster/testing';
 
 jest.setTimeout(300_000);
 
-/** How many times a job and a stop meet. */
+/** Number of agents; in each round, each of them gets a job and an idle stop at the same time. */
 const machines = 25;
 const rounds = longForm('IDLE_RACE_ROUNDS', { short: 10, long: 400 });
 
-describe('a job that arrives at the moment of an idle stop', () => {
-  let lab: JobsLab;
+describe('a job that is launched during an idle stop', () => {
+  let fixture: JobsFixture;
   let agentIds: string[];
   let machine: MachineControl;
 
   beforeAll(async () => {
-    lab = await openJobsLab({}, [MachinesModule]);
+    fixture = await openJobsFixture({}, [MachinesModule]);
     const provider: MachineProvider = {
       describe: async () => ({ state: 'stopped', ip: null }),
       start: async () => undefined,
@@ -25,23 +25,23 @@ describe('a job that arrives at the moment of an idle stop', () => {
       reboot: async () => undefined,
       terminate: async () => undefined,
     };
-    jest.spyOn(lab.harness.app.nest.get(Machines, { strict: false }), 'get').mockReturnValue(provider);
-    machine = lab.harness.app.nest.get(MachineControl, { strict: false });
-    const { organizationId } = lab;
+    jest.spyOn(fixture.harness.app.nest.get(Machines, { strict: false }), 'get').mockReturnValue(provider);
+    machine = fixture.harness.app.nest.get(MachineControl, { strict: false });
+    const { organizationId } = fixture;
     agentIds = await Promise.all(
       Array.from({ length: machines }, async (_, n) => {
         const input = { organizationId, name: `Racer ${n}`, status: 'online', provider: 'ec2' } as const;
-        return (await makeAgent(lab.harness.db, input)).id;
+        return (await makeAgent(fixture.harness.db, input)).id;
       }),
     );
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
   const random = seeded(20_261_121);
 
-  /** Idle past its limit, without a job. */
+  /** Resets the agents: online, without a job, and idle for longer than the limit. */
   const reset = () =>
-    lab.query(
+    fixture.query(
       `WITH jobs AS (DELETE FROM job WHERE agent_id = ANY($1)),
          wakes AS (DELETE FROM agent_wake WHERE agent_id = ANY($1)),
          messages AS (DELETE FROM outbox)
@@ -52,31 +52,33 @@ describe('a job that arrives at the moment of an idle stop', () => {
       [agentIds],
     );
   const enqueued = async (agentId: string) =>
-    (await lab.query<{ name: string }>(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [agentId])).map(
+    (await fixture.query<{ name: string }>(`SELECT name FROM outbox WHERE payload->>'agentId' = $1`, [agentId])).map(
       ({ name }) => name,
     );
   const pause = async (upTo: number) => {
     for (let turns = Math.floor(random() * upTo); turns > 0; turns -= 1) await new Promise(setImmediate);
   };
 
-  /** The message's handler runs once the launch has committed, after the stop, before it, or in its middle. */
+  /** Launches a job and handles its dispatch message: after the stop, before it, or during it. */
   async function arrive(agentId: string): Promise<void> {
     await pause(12);
-    await lab.launch({ agentId });
+    await fixture.launch({ agentId });
     await pause(4);
-    await lab.dispatch.startNext(agentId);
+    await fixture.dispatch.startNext(agentId);
   }
 
   async function sweep(agentId: string): Promise<boolean> {
     await pause(24);
-    return (await stopIfIdle(lab.harness.db, agentId, { now: new Date() }))?.action === 'stop';
+    return (await stopIfIdle(fixture.harness.db, agentId, { now: new Date() }))?.action === 'stop';
   }
 
-  /** What the machine's provider and the handlers do next, told by rows and messages alone. */
-  async function settle(agentId: string): Promise<'prevented' | 'woken' | string> {
+  /**
+   * Executes what the provider and the message handlers do next, based only on rows and messages. Returns the outcome.
+   */
+  async function resolveOutcome(agentId: string): Promise<'prevented' | 'woken' | string> {
     const read = async () =>
       (
-        await lab.query(
+        await fixture.query(
           `SELECT a.status, a.current_job_id, j.id AS job_id, j.command_id,
                   (SELECT count(*)::int FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open') AS wakes
            FROM agent a JOIN job j ON j.agent_id = a.id WHERE a.id = $1`,
@@ -85,25 +87,27 @@ describe('a job that arrives at the moment of an idle stop', () => {
       )[0]!;
     const before = await read();
     if (before.status === 'online') {
-      return before.currentJobId === before.jobId && before.commandId ? 'prevented' : 'online, and the job forgotten';
+      return before.currentJobId === before.jobId && before.commandId
+        ? 'prevented'
+        : 'online, but the job was not dispatched';
     }
     if (before.status !== 'stopping') return `the agent is ${before.status}`;
-    if (before.commandId) return 'stopping under a job that was given';
-    if (!(await enqueued(agentId)).includes('control-agent')) return 'stopping, and nobody tells the provider';
-    await lab.query(`DELETE FROM outbox WHERE payload->>'agentId' = $1`, [agentId]);
+    if (before.commandId) return 'stopping although a job was dispatched';
+    if (!(await enqueued(agentId)).includes('control-agent')) return 'stopping without a message for the provider';
+    await fixture.query(`DELETE FROM outbox WHERE payload->>'agentId' = $1`, [agentId]);
     await machine.control(agentId);
-    if (!(await enqueued(agentId)).includes('dispatch-agent')) return 'stopped, and nobody looks at its jobs';
-    await lab.dispatch.startNext(agentId);
+    if (!(await enqueued(agentId)).includes('dispatch-agent')) return 'stopped without a message for its jobs';
+    await fixture.dispatch.startNext(agentId);
     const after = await read();
-    if (after.status !== 'starting' || after.wakes !== 1) return `stopped with a job, and not woken: ${after.status}`;
-    await lab.harness.db.transaction('system', (tx) =>
-      applyHandshake(tx, lab.organizationId, { agentId, bootId: newId(), workerVersion: '1' }),
+    if (after.status !== 'starting' || after.wakes !== 1) return `stopped with a job, but not woken: ${after.status}`;
+    await fixture.harness.db.transaction('system', (tx) =>
+      applyHandshake(tx, fixture.organizationId, { agentId, bootId: newId(), workerVersion: '1' }),
     );
-    await lab.dispatch.startNext(agentId);
-    return (await read()).commandId ? 'woken' : 'woken, and the job forgotten';
+    await fixture.dispatch.startNext(agentId);
+    return (await read()).commandId ? 'woken' : 'woken, but the job was not dispatched';
   }
 
-  it('prevents it, or has the machine woken again; no job waits for a machine that nobody wakes', async () => {
+  it('prevents the stop or has the machine woken again, so that no job waits for a machine that stays off', async () => {
     const outcomes: Record<string, number> = {};
     for (let round = 0; round < rounds; round += 1) {
       await reset();
@@ -113,28 +117,28 @@ describe('a job that arrives at the moment of an idle stop', () => {
           return stop;
         }),
       );
-      const ends = await Promise.all(agentIds.map((agentId) => settle(agentId)));
+      const ends = await Promise.all(agentIds.map((agentId) => resolveOutcome(agentId)));
       for (const [n, end] of ends.entries()) {
         const outcome = `${stopped[n] ? 'stop' : 'no stop'}: ${end}`;
         outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
       }
     }
     process.stdout.write(
-      `idle stop against arriving jobs, ${machines * rounds} meetings: ${JSON.stringify(outcomes)}\n`,
+      `idle stops concurrent with launches, ${machines * rounds} cases: ${JSON.stringify(outcomes)}\n`,
     );
     expect(Object.keys(outcomes).sort()).toEqual(['no stop: prevented', 'stop: woken']);
-    // Both were met often enough to mean something.
+    // Both outcomes occurred often enough to be meaningful.
     for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan((machines * rounds) / 50);
   });
 
-  it('is not disturbed by the watch for silent machines either', async () => {
+  it('is not affected by the sweep for silent agents: none of these stays online', async () => {
     await reset();
-    await lab.query(`UPDATE agent SET last_seen = now() - interval '1 hour' WHERE id = ANY($1)`, [agentIds]);
+    await fixture.query(`UPDATE agent SET last_seen = now() - interval '1 hour' WHERE id = ANY($1)`, [agentIds]);
     await Promise.all([
-      failSilentAgents(lab.harness.db, { offlineAfterMs: 60_000 }),
-      ...agentIds.map((agentId) => stopIfIdle(lab.harness.db, agentId, { now: new Date() })),
+      failSilentAgents(fixture.harness.db, { offlineAfterMs: 60_000 }),
+      ...agentIds.map((agentId) => stopIfIdle(fixture.harness.db, agentId, { now: new Date() })),
     ]);
-    const left = await lab.query<{ status: string }>('SELECT DISTINCT status FROM agent WHERE id = ANY($1)', [
+    const left = await fixture.query<{ status: string }>('SELECT DISTINCT status FROM agent WHERE id = ANY($1)', [
       agentIds,
     ]);
     expect(left.map(({ status }) => status)).not.toContain('online');

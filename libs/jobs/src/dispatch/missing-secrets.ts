@@ -1,6 +1,6 @@
 import type { Transaction, VaultSecretEntity } from '@muster/database';
 
-/** Those of the keys that the organization's vault has no secret of. */
+/** Returns the keys for which the organization's vault has no secret. */
 export async function missingSecrets(tx: Transaction, organizationId: string, keys: string[]): Promise<string[]> {
   const rows = await tx.query<Pick<VaultSecretEntity, 'key'>>(
     'SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',

@@ -2,7 +2,10 @@ import type { Database } from '@muster/database';
 import { type Round, sweep } from '@muster/platform';
 import { releaseKeys } from './concurrency-keys';
 
-/** A key whose run is over and whose machine is not being cleared of it, or that a job waits for that is over. */
+/**
+ * Whether the lease `l` is leaked: its run has ended and the machine is not being cleared, or it waits for a job that
+ * is no longer queued.
+ */
 const isLeaked = `
   (l.since IS NOT NULL AND NOT EXISTS (SELECT FROM job j WHERE j.id = l.job_id AND j.status IN ('queued', 'running'))
    AND NOT EXISTS (SELECT FROM agent a WHERE a.id = l.agent_id AND a.clearing_command_id IS NOT NULL))
@@ -13,7 +16,10 @@ interface Leaked {
   organizationId: string;
 }
 
-/** What ends a run gives its keys back with it, so this finds nothing; what it finds is counted, and given back. */
+/**
+ * Releases leaked leases. The transaction that ends a run releases its keys, so there should be none; each one is
+ * counted.
+ */
 export async function repairLeases(database: Database, round: Round): Promise<{ looked: number; repaired: number }> {
   return sweep<Leaked, 'repaired'>(round, {
     name: 'leases',

@@ -2,7 +2,10 @@ import type { WaitingReason } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { waitsForKey } from './concurrency-keys';
 
-/** Why the agent's queued jobs wait. It is written where it changes, so that `since` is when it began. */
+/**
+ * Sets why the agent's queued jobs wait. A job with this reason already is not updated, so `waiting_since` is the start
+ * of its wait. Jobs that wait for a key are left unchanged.
+ */
 export function setWaiting(
   tx: Transaction,
   { agentId, except, reason }: { agentId: string; except?: string; reason: WaitingReason },

@@ -1,15 +1,15 @@
 import type { JobEntity, Transaction } from '@muster/database';
 import { currentContext, OpenSpan, spanWithin } from '@muster/platform';
 
-/** What the start of a run is told by. */
+/** Data for the span and the metric of a run's start. */
 export interface StartFacts extends Pick<JobEntity, 'id' | 'traceparent' | 'waitingReason'> {
-  /** Since it could have started. */
+  /** Seconds since the run could have started. */
   waitedSeconds: number;
 }
 
 /**
- * Counts how long a run took to start, and makes its start a part of its own trace, also where the look at its agent
- * was part of another's.
+ * Measures how long a run waited for its start, and records the start as a span of the run's own trace. If the dispatch
+ * is part of another trace, the span links to it.
  */
 export function startSpan(
   tx: Transaction,

@@ -2,164 +2,164 @@ import { Round } from '@muster/platform';
 import { makeAgent } from '@muster/testing';
 import { applyJobReport } from '../reports/apply-job-report';
 import { findJob } from '../lists/job-row';
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { sweepDispatch } from './sweep-dispatch';
 
 const waitingAgents = 600;
 
-describe('the sweep of what nobody rang for', () => {
-  let lab: JobsLab;
+describe('the dispatch sweep', () => {
+  let fixture: JobsFixture;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
-    // Off, with auto-wake off, and a job that has waited for minutes: each of them comes first by its id.
-    await lab.query('UPDATE organization_settings SET vm_auto_wake_on_job = false');
-    await lab.query(
+    fixture = await openJobsFixture();
+    // Stopped agents with auto-wake off, each with a job that has waited for minutes. Their ids sort before all others.
+    await fixture.query('UPDATE organization_settings SET vm_auto_wake_on_job = false');
+    await fixture.query(
       `INSERT INTO agent (id, organization_id, name, status, provider)
        SELECT ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, 'Off ' || n, 'stopped', 'local'
        FROM generate_series(1, $2) n`,
-      [lab.organizationId, waitingAgents],
+      [fixture.organizationId, waitingAgents],
     );
-    await lab.query(
+    await fixture.query(
       `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, waiting_reason, waiting_since)
        SELECT gen_random_uuid(), organization_id, $1, 1, id, 'agent_offline', now() - interval '10 minutes'
        FROM agent WHERE name LIKE 'Off %'`,
-      [lab.workflowId],
+      [fixture.workflowId],
     );
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
-  const sweep = ({ atOnce = 100, budgetMs = 60_000 } = {}) =>
-    sweepDispatch(lab.harness.db, lab.dispatch, new Round('test', { budgetMs }), atOnce);
-  const status = async (id: string) => (await findJob(lab.harness.db, lab.organizationId, id)).waitingReason;
+  const sweep = ({ batchSize = 100, budgetMs = 60_000 } = {}) =>
+    sweepDispatch(fixture.harness.db, fixture.dispatch, new Round('test', { budgetMs }), batchSize);
+  const status = async (id: string) => (await findJob(fixture.harness.db, fixture.organizationId, id)).waitingReason;
   const dueRetry = async () => {
-    const agentId = await lab.makeOnlineAgent();
-    const jobId = await lab.launch({ agentId });
-    await lab.query(
+    const agentId = await fixture.makeOnlineAgent();
+    const jobId = await fixture.launch({ agentId });
+    await fixture.query(
       `UPDATE job SET waiting_reason = 'retry_delay', not_before = now() - make_interval(secs => 1) WHERE id = $1`,
       [jobId],
     );
     return { agentId, jobId };
   };
 
-  it('starts a due retry at once, however many agents with smaller ids wait', async () => {
+  it('starts a due retry immediately, however many agents with smaller ids wait', async () => {
     const { agentId, jobId } = await dueRetry();
-    // A round that has time for one statement alone.
-    await sweep({ atOnce: 10, budgetMs: 0 });
+    // This round has time for only one statement.
+    await sweep({ batchSize: 10, budgetMs: 0 });
     expect(await status(jobId)).toBeNull();
     await applyJobReport(
-      lab.harness.db,
-      { organizationId: lab.organizationId, agentId },
+      fixture.harness.db,
+      { organizationId: fixture.organizationId, agentId },
       { jobId, status: 'completed' },
     );
   });
 
-  it('looks at every one that waits, and then leaves it for a minute', async () => {
-    expect((await sweep({ atOnce: 50, budgetMs: 60_000 })).looked).toBeGreaterThanOrEqual(waitingAgents);
+  it('checks every waiting agent, and then not again for a minute', async () => {
+    expect((await sweep({ batchSize: 50, budgetMs: 60_000 })).looked).toBeGreaterThanOrEqual(waitingAgents);
     expect(await sweep()).toEqual({ looked: 0, started: 0, woken: 0, failed: 0 });
-    await lab.query(`UPDATE agent SET dispatch_swept_at = now() - interval '61 seconds' WHERE name LIKE 'Off 1%'`);
-    const [{ count }] = await lab.query(`SELECT count(*)::int FROM agent WHERE name LIKE 'Off 1%'`);
+    await fixture.query(`UPDATE agent SET dispatch_swept_at = now() - interval '61 seconds' WHERE name LIKE 'Off 1%'`);
+    const [{ count }] = await fixture.query(`SELECT count(*)::int FROM agent WHERE name LIKE 'Off 1%'`);
     expect((await sweep()).looked).toBe(count);
   });
 
-  it('takes turns among those who are free and wait for a place, in rounds that are too short for all', async () => {
-    await lab.query('UPDATE organization_settings SET max_concurrent_runs = 1 WHERE organization_id = $1', [
-      lab.organizationId,
+  it('checks all free agents that wait for a slot in turns, if each round is too short for all of them', async () => {
+    await fixture.query('UPDATE organization_settings SET max_concurrent_runs = 1 WHERE organization_id = $1', [
+      fixture.organizationId,
     ]);
-    const { id: other } = await makeAgent(lab.harness.db, {
-      organizationId: lab.organizationId,
+    const { id: other } = await makeAgent(fixture.harness.db, {
+      organizationId: fixture.organizationId,
       name: 'Busy',
       status: 'online',
     });
-    await lab.dispatched({ agentId: other });
-    const agents = await Promise.all(Array.from({ length: 30 }, () => lab.makeOnlineAgent()));
-    for (const agentId of agents) await lab.launch({ agentId });
-    const looked = new Set<string>();
-    const spy = { startNext: (id: string) => (looked.add(id), lab.dispatch.startNext(id)) };
+    await fixture.dispatched({ agentId: other });
+    const agents = await Promise.all(Array.from({ length: 30 }, () => fixture.makeOnlineAgent()));
+    for (const agentId of agents) await fixture.launch({ agentId });
+    const checked = new Set<string>();
+    const spy = { startNext: (id: string) => (checked.add(id), fixture.dispatch.startNext(id)) };
     for (let round = 0; round < 3; round += 1) {
-      await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0 }), 10);
+      await sweepDispatch(fixture.harness.db, spy, new Round('test', { budgetMs: 0 }), 10);
     }
-    expect([...looked].sort()).toEqual([...agents].sort());
+    expect([...checked].sort()).toEqual([...agents].sort());
   });
 
-  it('goes on behind an agent that fails', async () => {
+  it('continues with the next agent if one fails', async () => {
     const { agentId, jobId } = await dueRetry();
-    await lab.query('UPDATE organization_settings SET max_concurrent_runs = NULL');
-    const seen: string[] = [];
+    await fixture.query('UPDATE organization_settings SET max_concurrent_runs = NULL');
+    const checked: string[] = [];
     const failing = {
       startNext: (id: string) => {
-        seen.push(id);
-        return id === agentId ? lab.dispatch.startNext(id) : Promise.reject(new Error('no'));
+        checked.push(id);
+        return id === agentId ? fixture.dispatch.startNext(id) : Promise.reject(new Error('no'));
       },
     };
     const round = new Round('test');
-    await sweepDispatch(lab.harness.db, failing, round);
-    expect(round.failed).toBe(seen.length - 1);
+    await sweepDispatch(fixture.harness.db, failing, round);
+    expect(round.failed).toBe(checked.length - 1);
     expect(await status(jobId)).toBeNull();
   });
 
-  /** They are there, and wait for a place that does not come: looked at in each round. */
-  const holdUp = async (count: number) => {
-    await lab.query('UPDATE organization_settings SET max_concurrent_runs = 1');
-    await lab.query(`UPDATE job SET status = 'cancelled', finished_at = now() WHERE status = 'queued'`);
-    await lab.query(
+  /** Inserts online agents that wait for a slot that never becomes free, so each round checks them. */
+  const insertWaitingAgents = async (count: number) => {
+    await fixture.query('UPDATE organization_settings SET max_concurrent_runs = 1');
+    await fixture.query(`UPDATE job SET status = 'cancelled', finished_at = now() WHERE status = 'queued'`);
+    await fixture.query(
       `INSERT INTO agent (id, organization_id, name, status, provider)
        SELECT gen_random_uuid(), $1, 'Held ' || n, 'online', 'local' FROM generate_series(1, $2) n`,
-      [lab.organizationId, count],
+      [fixture.organizationId, count],
     );
-    await lab.query(
+    await fixture.query(
       `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, waiting_reason, waiting_since)
        SELECT gen_random_uuid(), organization_id, $1, 1, id, 'concurrency_limit', now()
        FROM agent WHERE name LIKE 'Held %'`,
-      [lab.workflowId],
+      [fixture.workflowId],
     );
   };
 
-  it('looks at one that is off in each turn, however many that are there wait for a place', async () => {
-    await holdUp(100);
-    const { id: off } = await makeAgent(lab.harness.db, {
-      organizationId: lab.organizationId,
-      name: 'Its wake came to nothing',
+  it('checks a stopped agent in its turn, however many online agents wait for a slot', async () => {
+    await insertWaitingAgents(100);
+    const { id: off } = await makeAgent(fixture.harness.db, {
+      organizationId: fixture.organizationId,
+      name: 'Wake failed',
       status: 'stopped',
     });
-    const jobId = await lab.launch({ agentId: off });
-    await lab.query(`UPDATE job SET waiting_reason = 'agent_offline' WHERE id = $1`, [jobId]);
-    const looked: string[] = [];
+    const jobId = await fixture.launch({ agentId: off });
+    await fixture.query(`UPDATE job SET waiting_reason = 'agent_offline' WHERE id = $1`, [jobId]);
+    const checked: string[] = [];
     const spy = {
-      startNext: async (id: string) => (looked.push(id), { action: 'wait' as const, reason: 'as before' }),
+      startNext: async (id: string) => (checked.push(id), { action: 'wait' as const, reason: 'unchanged' }),
     };
     const cursors = new Map<string, unknown>();
     for (let round = 0; round < 3; round += 1) {
-      await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0, cursors }), 10);
+      await sweepDispatch(fixture.harness.db, spy, new Round('test', { budgetMs: 0, cursors }), 10);
     }
-    expect(looked).toContain(off);
-    // And whoever was not looked at yet has its turn in the rounds that follow.
+    expect(checked).toContain(off);
+    // The agents that were not checked yet are checked in the following rounds.
     for (let round = 0; round < 30; round += 1) {
-      await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0, cursors }), 10);
+      await sweepDispatch(fixture.harness.db, spy, new Round('test', { budgetMs: 0, cursors }), 10);
     }
-    expect(new Set(looked).size).toBe(101);
+    expect(new Set(checked).size).toBe(101);
   });
 
-  it('takes a due retry before any number of those who are there and wait', async () => {
-    const agentId = await lab.makeOnlineAgent();
-    const jobId = await lab.launch({ agentId });
-    await lab.query(
+  it('checks a due retry before online agents that wait, however many there are', async () => {
+    const agentId = await fixture.makeOnlineAgent();
+    const jobId = await fixture.launch({ agentId });
+    await fixture.query(
       `UPDATE job SET waiting_reason = 'retry_delay', not_before = now() - make_interval(secs => 1) WHERE id = $1`,
       [jobId],
     );
-    await lab.query(`UPDATE agent SET dispatch_swept_at = now() - interval '1 second' WHERE id = $1`, [agentId]);
-    const looked: string[] = [];
+    await fixture.query(`UPDATE agent SET dispatch_swept_at = now() - interval '1 second' WHERE id = $1`, [agentId]);
+    const checked: string[] = [];
     const spy = {
-      startNext: async (id: string) => (looked.push(id), { action: 'wait' as const, reason: 'as before' }),
+      startNext: async (id: string) => (checked.push(id), { action: 'wait' as const, reason: 'unchanged' }),
     };
-    await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0 }), 10);
-    expect(looked).toEqual([agentId]);
+    await sweepDispatch(fixture.harness.db, spy, new Round('test', { budgetMs: 0 }), 10);
+    expect(checked).toEqual([agentId]);
   });
 
-  it('looks again at those whom a clock that was set back since had looked at', async () => {
-    await lab.query(`UPDATE agent SET dispatch_swept_at = now() + interval '1 hour' WHERE name LIKE 'Held %'`);
+  it('checks agents again whose last check is in the future because the clock was set back', async () => {
+    await fixture.query(`UPDATE agent SET dispatch_swept_at = now() + interval '1 hour' WHERE name LIKE 'Held %'`);
     expect((await sweep()).looked).toBeGreaterThanOrEqual(100);
-    const [{ count }] = await lab.query(`SELECT count(*)::int FROM agent WHERE dispatch_swept_at > now()`);
+    const [{ count }] = await fixture.query(`SELECT count(*)::int FROM agent WHERE dispatch_swept_at > now()`);
     expect(count).toBe(0);
   });
 });

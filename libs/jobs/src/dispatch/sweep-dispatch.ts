@@ -4,16 +4,16 @@ import { Round } from '@muster/platform';
 import type { Dispatch } from './dispatch';
 
 /**
- * Looks at every agent that may have a job to start and nobody rang for: a retry whose delay is over, a place that
- * came free, a message that was lost. Agents that cannot take one are looked at once a minute. Each kind has its turn,
- * and of a kind whoever was looked at longest ago comes first; a round that has no time left says whose turn is next.
- * So no number of agents that wait keeps another from being looked at.
+ * Dispatches jobs without a queue message: a retry whose delay has passed, a job whose slot became free, a job whose
+ * message was lost. Agents that cannot take a job are checked once a minute. The kinds of agents take turns, and within
+ * a kind the agent that was checked longest ago comes first. A round that runs out of time stores which kind is next.
+ * So waiting agents never prevent the check of others.
  */
 export async function sweepDispatch(
   database: Database,
   dispatch: Pick<Dispatch, 'startNext'>,
   round = new Round('sweep dispatch'),
-  atOnce = 100,
+  batchSize = 100,
 ): Promise<Record<'looked' | 'started' | 'woken' | 'failed', number>> {
   const counts = { looked: 0, started: 0, woken: 0, failed: 0 };
   const began = database.now();
@@ -21,7 +21,7 @@ export async function sweepDispatch(
   round.cursors.delete(turn);
   let kinds = [...statements.slice(first), ...statements.slice(0, first)];
   for (let [kind, ...others] = kinds; kind; [kind, ...others] = kinds) {
-    const agents = await database.queryUnflushed<Pick<AgentEntity, 'id'>>('system', kind, [began, atOnce]);
+    const agents = await database.queryUnflushed<Pick<AgentEntity, 'id'>>('system', kind, [began, batchSize]);
     for (const { id } of agents) {
       counts.looked += 1;
       try {
@@ -33,7 +33,7 @@ export async function sweepDispatch(
         round.fail(`agent ${id}`, error);
       }
     }
-    kinds = agents.length < atOnce ? others : [...others, kind];
+    kinds = agents.length < batchSize ? others : [...others, kind];
     if (!round.hasTime) {
       if (kinds[0]) round.cursors.set(turn, statements.indexOf(kinds[0]));
       break;
@@ -44,16 +44,18 @@ export async function sweepDispatch(
 
 const turn = 'dispatch';
 
-/** A job that nobody has looked at since its time came. */
+/** A job that was not checked since its start time passed. */
 const isDue = `j.waiting_reason IS NULL OR j.waiting_reason = 'retry_delay'`;
-/** An agent that is there and free, and waits for a place or for its organization. */
-const isThere = `a.status = 'online'`;
-/** For the others something must change first, and who changes it enqueues it. */
+/** An online agent; its jobs wait for a slot or for the organization. */
+const isOnline = `a.status = 'online'`;
+/** All other agents: something must change before their jobs can start, and the code that changes it enqueues them. */
 const waitsLong = `a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < muster_now() - interval '1 minute'
   OR a.dispatch_swept_at > muster_now()`;
 
-/** Of two replicas that sweep at once each takes its own. A look that is still to come was before a clock was set back. */
-const statements = [isDue, isThere, waitsLong].map((candidates) =>
+/**
+ * SKIP LOCKED gives concurrent replicas different agents. A time in the future was written before a clock was set back.
+ */
+const statements = [isDue, isOnline, waitsLong].map((candidates) =>
   markDispatchSweptSql(`
     SELECT a.id FROM agent a
     WHERE EXISTS (

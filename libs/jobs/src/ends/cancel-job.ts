@@ -8,9 +8,9 @@ import { jobEntry } from '../launch/insert-job';
 import { cancelQuestions } from '../questions/close-questions';
 import { noSuchJob } from '../lists/job-row';
 
-/** How long a run has between the polite signal and the one that it cannot refuse. */
+/** Time between SIGTERM and SIGKILL when a run is stopped. */
 export const stopGraceMs = 10_000;
-/** A stop that is not answered by then is escalated. */
+/** Time after its grace period in which an agent must answer a stop. Each step of the escalation takes half of it. */
 export const stopDeadlineMs = 60_000;
 
 export type CancelOutcome = 'cancelled' | 'cancelling';
@@ -21,8 +21,8 @@ interface Cancellable extends Pick<JobEntity, 'id' | 'status' | 'agentId'> {
 }
 
 /**
- * Ends a job. One that was not given to its agent is over at once; of another, cancelled means that its agent has said
- * that nothing of it runs any more, and until then it is told to stop.
+ * Cancels a job. A job that was not dispatched ends immediately. A dispatched one is stopped, and ends when its agent
+ * confirms that none of its processes is left.
  */
 export async function cancelJob(
   tx: Transaction,
@@ -51,7 +51,7 @@ async function lockJob(tx: Transaction, organizationId: string, id: string): Pro
   return job;
 }
 
-/** Those of them that there are, locked in one order for everybody. */
+/** Locks the jobs that exist, in the order of their ids, so that concurrent transactions cannot deadlock. */
 export function lockJobs(tx: Transaction, organizationId: string, ids: string[]): Promise<Cancellable[]> {
   return tx.query<Cancellable>(
     `SELECT id, status, agent_id, command_id IS NOT NULL AS dispatched,

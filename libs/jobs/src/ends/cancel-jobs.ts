@@ -14,7 +14,7 @@ export interface CancelCounts {
   skipped: number;
 }
 
-/** Ends many jobs at once, by their ids or by what they have in common; at most 1,000, oldest first. */
+/** Cancels jobs by their ids or by a filter; a filter selects at most 1,000 jobs, oldest first. */
 export async function cancelJobs(
   tx: Transaction,
   caller: Principal,
@@ -43,22 +43,22 @@ export async function cancelJobs(
   return counts;
 }
 
-/** Ends those of the jobs that are open. */
+/** Cancels the open jobs, and counts all others as skipped. */
 export async function stopJobs(
   tx: Transaction,
   stop: { organizationId: string; ids: string[]; source: 'api' | 'console'; reason?: string; now: Date },
 ): Promise<CancelCounts> {
   const { organizationId, ids, ...how } = stop;
   const counts: CancelCounts = { cancelled: 0, cancelling: 0, skipped: 0 };
-  const asked = new Set(ids);
-  const jobs = await lockJobs(tx, organizationId, [...asked].filter(isUuid));
+  const requested = new Set(ids);
+  const jobs = await lockJobs(tx, organizationId, [...requested].filter(isUuid));
   const open = jobs.filter(({ status }) => !isTerminal(status));
   const waiting = open.filter(({ dispatched }) => !dispatched).map(({ id }) => id);
   for (const { id: jobId, ...job } of open) {
     if (job.dispatched) counts[await stopJob(tx, { organizationId, jobId, job, ...how })] += 1;
   }
   counts.cancelled = await cancelWaitingJobs(tx, { organizationId, ids: waiting, ...how });
-  counts.skipped = asked.size - counts.cancelled - counts.cancelling;
+  counts.skipped = requested.size - counts.cancelled - counts.cancelling;
   return counts;
 }
 

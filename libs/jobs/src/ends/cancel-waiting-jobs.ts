@@ -11,18 +11,21 @@ import { progressOf } from '../lists/job-progress';
 interface Ended extends Pick<JobEntity, 'agentId' | 'batchId'> {
   jobId: JobEntity['id'];
   finishedAt: NonNullable<JobEntity['finishedAt']>;
-  /** Whether nothing was reported that could make it cost something: it never started. */
+  /** Whether the job costs nothing: it never started, and neither a cost nor model usage was reported. */
   isFree: boolean;
-  /** It asked for concurrency keys. */
+  /** Whether the job has concurrency keys. */
   keyed: boolean;
 }
 
-/** Not by a join with `job` itself: without figures of a fresh batch Postgres would compare each row with each. */
+/**
+ * A subquery, not a join with `job`: without statistics about a new batch, Postgres would compare each row with each.
+ */
 const isFree = `(reported_cost_micros IS NULL AND NOT EXISTS (SELECT FROM ai_usage u WHERE u.job_id = job.id))`;
 
 /**
- * As finishJob ends one, for many that were never given to an agent: cancelled, with all that their ends owe and their
- * cost of zero, in statements for all of them (and one for each agent's timeline). Answers how many that were.
+ * Cancels jobs that were never dispatched, with the same effects as finishJob and a cost of 0. The number of statements
+ * does not grow with the number of jobs, only with that of agents: one per timeline. Returns the number of cancelled
+ * jobs.
  */
 export async function cancelWaitingJobs(
   tx: Transaction,
@@ -45,7 +48,7 @@ export async function cancelWaitingJobs(
   const none = { percent: null, currentStep: null, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
   const progress = progressOf({ ...none, status: 'cancelled' });
   const message = reason ? `cancelled: ${reason.slice(0, 500)}` : 'cancelled';
-  // In one order for everybody who writes on several timelines.
+  // All transactions write to several timelines in the same order, so they cannot deadlock.
   for (const agentId of [...new Set(ended.map((job) => job.agentId))].sort()) {
     const jobs = ended.filter((job) => job.agentId === agentId);
     const entries = jobs.map(({ jobId }) =>
@@ -60,7 +63,7 @@ export async function cancelWaitingJobs(
     ended.map(({ agentId }) => agentId),
   );
   const metered = meteredOf(ended);
-  const settled = ended.filter((job) => !metered.has(job));
+  const free = ended.filter((job) => !metered.has(job));
   const runOf = ({ jobId, finishedAt }: Ended): EndedRun => ({
     jobId,
     outcome: 'cancelled',
@@ -75,11 +78,11 @@ export async function cancelWaitingJobs(
       payload: { jobId },
     })),
   );
-  await bookFreeRuns(tx, organizationId, settled.map(runOf));
+  await bookFreeRuns(tx, organizationId, free.map(runOf));
   return ended.length;
 }
 
-/** The machines of which something else is queued may have been held up by what was cancelled. */
+/** Enqueues the agents that have other queued jobs, which may have waited behind the cancelled ones. */
 async function enqueueNext(tx: Transaction, agentIds: string[]): Promise<void> {
   const waited = await tx.query<Pick<JobEntity, 'agentId'>>(
     `SELECT DISTINCT agent_id FROM job j
@@ -98,12 +101,12 @@ async function enqueueNext(tx: Transaction, agentIds: string[]): Promise<void> {
 }
 
 /**
- * Those whose cost is settled by a message of their own: what may have cost something, and one run of each batch.
- * Whoever settles that one sees, after this commit, whether the batch is over.
+ * Returns the jobs whose cost is booked by a separate message: those that may cost something, and one job of each
+ * batch. That message is handled after this commit, so its handler sees whether the batch has ended.
  */
 function meteredOf(ended: Ended[]): Set<Ended> {
-  const ofBatch = new Map(ended.filter(({ batchId }) => batchId !== null).map((job) => [job.batchId, job]));
-  return new Set([...ended.filter(({ isFree }) => !isFree), ...ofBatch.values()]);
+  const onePerBatch = new Map(ended.filter(({ batchId }) => batchId !== null).map((job) => [job.batchId, job]));
+  return new Set([...ended.filter(({ isFree }) => !isFree), ...onePerBatch.values()]);
 }
 
 interface CancelWaiting {

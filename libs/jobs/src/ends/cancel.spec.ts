@@ -7,44 +7,44 @@ import { cancelJob } from './cancel-job';
 import { cancelJobs } from './cancel-jobs';
 import { confirmStop } from './confirm-stop';
 import { decideCancelStep, escalateCancels } from './escalate-cancels';
-import { settleJobCosts } from './settle-job-cost';
+import { bookJobCosts } from './book-job-cost';
 import { findJob } from '../lists/job-row';
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 
 jest.setTimeout(60_000);
 
 describe('a cancel', () => {
-  let lab: JobsLab;
+  let fixture: JobsFixture;
   let agentId: string;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
+    fixture = await openJobsFixture();
   });
   beforeEach(async () => {
-    agentId = await lab.makeOnlineAgent();
+    agentId = await fixture.makeOnlineAgent();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
-  const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
+  const read = (id: string) => findJob(fixture.harness.db, fixture.organizationId, id);
   const cancel = (id: string, reason?: string) =>
-    lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
-      cancelJob(tx, lab.caller, id, { reason, now: new Date() }),
+    fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
+      cancelJob(tx, fixture.caller, id, { reason, now: new Date() }),
     );
   const report = (jobId: string, status: Exclude<JobStatus, 'queued'>) =>
-    applyJobReport(lab.harness.db, { organizationId: lab.organizationId, agentId }, { jobId, status });
+    applyJobReport(fixture.harness.db, { organizationId: fixture.organizationId, agentId }, { jobId, status });
   const stops = (jobId: string) =>
-    lab.query(`SELECT id, payload FROM agent_command WHERE job_id = $1 AND kind = 'stop_job' ORDER BY id`, [jobId]);
+    fixture.query(`SELECT id, payload FROM agent_command WHERE job_id = $1 AND kind = 'stop_job' ORDER BY id`, [jobId]);
   const answer = async (commandId: string, status: string, output: object | null) => {
-    await lab.query('UPDATE agent_command SET status = $2, output = $3, finished_at = now() WHERE id = $1', [
+    await fixture.query('UPDATE agent_command SET status = $2, output = $3, finished_at = now() WHERE id = $1', [
       commandId,
       status,
       output && JSON.stringify(output),
     ]);
-    await confirmStop(lab.harness.db, commandId);
+    await confirmStop(fixture.harness.db, commandId);
   };
 
-  it('ends at once what was not given to its agent', async () => {
-    const jobId = await lab.launch({ agentId });
+  it('immediately ends a job that was not dispatched', async () => {
+    const jobId = await fixture.launch({ agentId });
     expect(await cancel(jobId, 'by mistake')).toBe('cancelled');
     expect(await read(jobId)).toMatchObject({
       status: 'cancelled',
@@ -55,8 +55,8 @@ describe('a cancel', () => {
     await expect(cancel(jobId)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('is true only when the agent says that nothing of the job runs any more', async () => {
-    const jobId = await lab.dispatched({ agentId });
+  it('ends a dispatched job only when its agent confirms that nothing of it is left', async () => {
+    const jobId = await fixture.dispatched({ agentId });
     await report(jobId, 'running');
     expect(await cancel(jobId, 'enough')).toBe('cancelling');
     expect(await cancel(jobId)).toBe('cancelling');
@@ -71,30 +71,30 @@ describe('a cancel', () => {
     expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'enough', errorCode: 'cancelled' });
   });
 
-  it('is not answered with a retry by a run that fails as it is stopped', async () => {
-    const jobId = await lab.dispatched({ agentId, maxRetries: 3 });
+  it('causes no retry of a run that fails while it is being stopped', async () => {
+    const jobId = await fixture.dispatched({ agentId, maxRetries: 3 });
     await report(jobId, 'running');
     await cancel(jobId);
     await report(jobId, 'failed');
     expect((await read(jobId)).status).toBe('failed');
-    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
+    expect(await fixture.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
   });
 
-  it('of a batch keeps what is queued of it from starting before it is carried out', async () => {
-    const jobId = await lab.launch({ agentId });
+  it('prevents the queued jobs of a batch from starting before they are cancelled', async () => {
+    const jobId = await fixture.launch({ agentId });
     const batchId = newId();
-    await lab.query(
-      `WITH made AS (
+    await fixture.query(
+      `WITH new_batch AS (
          INSERT INTO batch (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by)
          VALUES ($1, $2, $3, 1, 1, 0, 'test'))
        UPDATE job SET batch_id = $1 WHERE id = $4`,
-      [batchId, lab.organizationId, lab.workflowId, jobId],
+      [batchId, fixture.organizationId, fixture.workflowId, jobId],
     );
-    await lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
-      requestBatchCancel(tx, lab.caller, batchId, { reason: 'the wrong file' }),
+    await fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
+      requestBatchCancel(tx, fixture.caller, batchId, { reason: 'the wrong file' }),
     );
-    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'none' });
-    expect(await cancelBatch(lab.harness.db, batchId, () => new Date())).toEqual({ ended: 1 });
+    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'none' });
+    expect(await cancelBatch(fixture.harness.db, batchId, () => new Date())).toEqual({ ended: 1 });
     expect(await read(jobId)).toMatchObject({
       status: 'cancelled',
       error: 'the wrong file',
@@ -102,18 +102,18 @@ describe('a cancel', () => {
     });
   });
 
-  it('keeps the machine until it is true', async () => {
-    const jobId = await lab.dispatched({ agentId });
-    const next = await lab.launch({ agentId });
+  it('occupies the machine until the agent confirms it', async () => {
+    const jobId = await fixture.dispatched({ agentId });
+    const next = await fixture.launch({ agentId });
     await cancel(jobId);
-    expect(await lab.dispatch.startNext(agentId)).not.toMatchObject({ action: 'start' });
+    expect(await fixture.dispatch.startNext(agentId)).not.toMatchObject({ action: 'start' });
     const [stop] = await stops(jobId);
     await answer(stop.id, 'success', { remaining: 0 });
-    expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('leaves a job that ended before it was told as it ended', async () => {
-    const jobId = await lab.dispatched({ agentId });
+  it('does not change a job that ended before its worker received the stop', async () => {
+    const jobId = await fixture.dispatched({ agentId });
     await cancel(jobId);
     await report(jobId, 'completed');
     const [stop] = await stops(jobId);
@@ -121,8 +121,8 @@ describe('a cancel', () => {
     expect((await read(jobId)).status).toBe('completed');
   });
 
-  it('is escalated however many others wait for machines that do not answer', async () => {
-    await lab.query(
+  it('is escalated however many other cancels wait for machines that do not answer', async () => {
+    await fixture.query(
       `WITH silent AS (
          INSERT INTO agent (id, organization_id, name, status, provider)
          SELECT gen_random_uuid(), $1, 'Silent ' || n, 'offline', CASE WHEN n % 2 = 0 THEN 'external' ELSE 'local' END
@@ -130,51 +130,51 @@ describe('a cancel', () => {
        INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, cancel_requested_at,
                         cancel_step)
        SELECT gen_random_uuid(), $1, $2, 1, id, 'running', now() - interval '1 day', 3 FROM silent`,
-      [lab.organizationId, lab.workflowId],
+      [fixture.organizationId, fixture.workflowId],
     );
-    const jobId = await lab.dispatched({ agentId });
+    const jobId = await fixture.dispatched({ agentId });
     await report(jobId, 'running');
     await cancel(jobId);
-    expect(await escalateCancels(lab.harness.db, new Date(Date.now() + 60_000))).toEqual({
+    expect(await escalateCancels(fixture.harness.db, new Date(Date.now() + 60_000))).toEqual({
       looked: 1,
       confirmed: 0,
       killed: 1,
       rebooted: 0,
     });
     await report(jobId, 'failed');
-    await lab.query("DELETE FROM job WHERE agent_id IN (SELECT id FROM agent WHERE name LIKE 'Silent %')");
+    await fixture.query("DELETE FROM job WHERE agent_id IN (SELECT id FROM agent WHERE name LIKE 'Silent %')");
   });
 
   it.each([
     [null, 'online'],
     ['now', 'draining'],
   ])(
-    'is escalated by kill and reboot, each in the timeline, on an agent whose drain is %j',
+    'is escalated by kill and reboot, each in the timeline, on an agent with the drain %j',
     async (drain, rebooted) => {
-      await lab.query(`UPDATE agent SET provider = 'local' WHERE id = $1`, [agentId]);
-      const jobId = await lab.dispatched({ agentId });
+      await fixture.query(`UPDATE agent SET provider = 'local' WHERE id = $1`, [agentId]);
+      const jobId = await fixture.dispatched({ agentId });
       await report(jobId, 'running');
       await cancel(jobId);
-      const after = (minutes: number) => escalateCancels(lab.harness.db, new Date(Date.now() + minutes * 60_000));
+      const after = (minutes: number) => escalateCancels(fixture.harness.db, new Date(Date.now() + minutes * 60_000));
       expect(await after(0)).toMatchObject({ killed: 0 });
       expect(await after(1)).toMatchObject({ killed: 1 });
       expect(await after(1)).toMatchObject({ killed: 0, rebooted: 0 });
       const [, kill] = await stops(jobId);
       expect(kill.payload).toMatchObject({ graceMs: 0 });
       expect(await after(3)).toMatchObject({ rebooted: 1 });
-      const [agent] = await lab.query('SELECT status FROM agent WHERE id = $1', [agentId]);
+      const [agent] = await fixture.query('SELECT status FROM agent WHERE id = $1', [agentId]);
       expect(agent.status).toBe('rebooting');
-      await lab.query(
+      await fixture.query(
         `UPDATE agent SET status = $2, drain = $3, status_source = 'handshake', status_since = now() WHERE id = $1`,
         [agentId, rebooted, drain],
       );
       expect(await after(5)).toMatchObject({ confirmed: 1 });
       expect((await read(jobId)).status).toBe('cancelled');
-      const told = await lab.query(
+      const entries = await fixture.query(
         `SELECT message FROM timeline_entry WHERE job_id = $1 AND source = 'watchdog' ORDER BY seq`,
         [jobId],
       );
-      expect(told.map(({ message }) => message)).toEqual([
+      expect(entries.map(({ message }) => message)).toEqual([
         'the agent did not confirm the stop: kill',
         'the agent did not confirm the kill: reboot',
         'cancelled',
@@ -189,16 +189,16 @@ describe('a cancel', () => {
     [{ step: 3, provider: 'local', agentStatus: 'rebooting', rebooted: false }, 'wait'],
     [{ step: 3, provider: 'local', agentStatus: 'online', rebooted: true }, 'confirm'],
     [{ step: 1, provider: 'local', agentStatus: 'stopped', rebooted: false }, 'confirm'],
-  ] as const)('of %j goes on with %s', (facts, action) => {
+  ] as const)('in the state %j continues with %s', (facts, action) => {
     expect(decideCancelStep(facts).action).toBe(action);
   });
 
-  it('of many says what became of them', async () => {
-    const running = await lab.dispatched({ agentId });
-    const queued = [await lab.launch({ agentId }), await lab.launch({ agentId })];
+  it('returns how many of several jobs were cancelled, are being stopped, or were skipped', async () => {
+    const running = await fixture.dispatched({ agentId });
+    const queued = [await fixture.launch({ agentId }), await fixture.launch({ agentId })];
     const many = (body: object) =>
-      lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
-        cancelJobs(tx, lab.caller, body, new Date()),
+      fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
+        cancelJobs(tx, fixture.caller, body, new Date()),
       );
     await expect(many({})).rejects.toMatchObject({ code: 'invalid_payload' });
     await expect(many({ filter: {} })).rejects.toMatchObject({ code: 'invalid_payload' });
@@ -207,20 +207,20 @@ describe('a cancel', () => {
     expect((await read(running)).cancelRequestedAt).not.toBeNull();
   });
 
-  it('of many that wait takes as many statements as of a few, settles their cost of zero, and owes nothing', async () => {
-    const own = await lab.makeOnlineAgent();
-    const { organizationId, workflowId } = lab;
-    await lab.query(
+  it('cancels many waiting jobs with as many statements as a few, and books their cost of 0', async () => {
+    const own = await fixture.makeOnlineAgent();
+    const { organizationId, workflowId } = fixture;
+    await fixture.query(
       `INSERT INTO webhook_endpoint (id, organization_id, url, events)
        VALUES (gen_random_uuid(), $1, 'http://receiver.invalid/', '{batch.finished}')`,
       [organizationId],
     );
     const cancelled = (count: number) =>
-      lab.harness.db.transaction('system', async (tx) => {
+      fixture.harness.db.transaction('system', async (tx) => {
         const batchId = newId();
         const ids = (
           await tx.query<{ id: string }>(
-            `WITH made AS (
+            `WITH new_batch AS (
                INSERT INTO batch (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by)
                VALUES ($5, $1, $2, 1, $4 - 1, 0, 'test'))
              INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, batch_id, reserved_micros)
@@ -235,7 +235,7 @@ describe('a cancel', () => {
           [ids[0], organizationId],
         );
         const spies = [jest.spyOn(tx, 'query'), jest.spyOn(tx, 'execute'), jest.spyOn(tx, 'defer')];
-        expect(await cancelJobs(tx, lab.caller, { ids, reason: 'enough' }, new Date())).toMatchObject({
+        expect(await cancelJobs(tx, fixture.caller, { ids, reason: 'enough' }, new Date())).toMatchObject({
           cancelled: count,
         });
         return { ids, batchId, statements: spies.reduce((sum, { mock }) => sum + mock.calls.length, 0) };
@@ -245,7 +245,7 @@ describe('a cancel', () => {
     expect(many.statements).toBe(few.statements);
     const owed = async () =>
       (
-        await lab.query(
+        await fixture.query(
           `SELECT (SELECT count(*)::int FROM job WHERE id = ANY($1) AND status = 'cancelled' AND error = 'enough'
                      AND finished_at IS NOT NULL AND billed_at IS NOT NULL) AS ended,
                   (SELECT count(*)::int FROM job WHERE id = ANY($1) AND total_cost_micros = 0 AND reserved_micros = 0)
@@ -260,39 +260,41 @@ describe('a cancel', () => {
       )[0];
     const all = { ended: 900, events: 900, entries: 900, free: 899 };
     expect(await owed()).toEqual({ ...all, costs: 898, finishedBatches: 0 });
-    // What was reported of one, and one of the batch, which sees when the batch is over.
-    const messages = await lab.query(
+    // One message for the job with reported usage, and one for a job of the batch, which checks whether the batch has
+    // ended.
+    const messages = await fixture.query(
       `SELECT payload->>'jobId' AS id FROM outbox WHERE name = 'job-finished' AND payload->>'jobId' = ANY($1)`,
       [ids],
     );
     expect(messages).toHaveLength(2);
     expect(messages.map(({ id }) => id)).toContain(ids[0]);
-    await lab.harness.db.transaction('system', (tx) =>
-      settleJobCosts(
+    await fixture.harness.db.transaction('system', (tx) =>
+      bookJobCosts(
         tx,
         messages.map(({ id }) => id),
       ),
     );
     expect(await owed()).toEqual({ ...all, costs: 900, finishedBatches: 1 });
     expect((await read(ids[0]!)).totalCostMicros).toBe(5);
-    expect(await unequalCounters(lab.harness.db)).toEqual([]);
+    expect(await unequalCounters(fixture.harness.db)).toEqual([]);
     const uncounted = 'SELECT job_id FROM usage_event WHERE job_id = ANY($1) AND NOT counted';
-    expect(await lab.query(uncounted, [ids])).toEqual([]);
+    expect(await fixture.query(uncounted, [ids])).toEqual([]);
   });
 
-  it('of many that wait reaches a limit of runs once', async () => {
-    const jobs = [await lab.launch({ agentId }), await lab.launch({ agentId })];
+  it('emits the notices of a run limit once for several waiting jobs', async () => {
+    const jobs = [await fixture.launch({ agentId }), await fixture.launch({ agentId })];
     const notices = () =>
-      lab.query('SELECT level, max FROM limit_notice WHERE organization_id = $1', [lab.organizationId]);
-    const [{ runs }] = await lab.query('SELECT sum(runs)::int AS runs FROM usage_counter WHERE organization_id = $1', [
-      lab.organizationId,
-    ]);
-    await lab.query('UPDATE organization_settings SET monthly_run_limit = $2 WHERE organization_id = $1', [
-      lab.organizationId,
+      fixture.query('SELECT level, max FROM limit_notice WHERE organization_id = $1', [fixture.organizationId]);
+    const [{ runs }] = await fixture.query(
+      'SELECT sum(runs)::int AS runs FROM usage_counter WHERE organization_id = $1',
+      [fixture.organizationId],
+    );
+    await fixture.query('UPDATE organization_settings SET monthly_run_limit = $2 WHERE organization_id = $1', [
+      fixture.organizationId,
       runs + 2,
     ]);
-    await lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
-      cancelJobs(tx, lab.caller, { ids: jobs }, new Date()),
+    await fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
+      cancelJobs(tx, fixture.caller, { ids: jobs }, new Date()),
     );
     expect(await notices()).toEqual([
       { level: 'near', max: runs + 2 },

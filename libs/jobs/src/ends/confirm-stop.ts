@@ -15,13 +15,13 @@ interface Answered
     Pick<AgentEntity, 'provider'>,
     Pick<JobEntity, 'cancelReason'> {
   cancelling: boolean;
-  /** The agent is given nothing before this. */
+  /** Whether the agent receives no job before this command has ended. */
   clearing: boolean;
 }
 
 /**
- * A stop was answered, or was not in time. Where nothing of the job runs any more, a job that was to end is cancelled
- * now, and the machine of one that was given up is free again.
+ * Handles a stop command that was answered or has expired. If nothing of the job is left, a job that is being cancelled
+ * ends now, and a machine that is being cleared of an ended job becomes free.
  */
 export async function confirmStop(database: Database, commandId: string): Promise<void> {
   await database.transaction('system', async (tx) => {
@@ -43,7 +43,10 @@ export async function confirmStop(database: Database, commandId: string): Promis
   });
 }
 
-/** A machine on which something may be left begins anew. What only its owner can restart has its worker's word alone. */
+/**
+ * Ends the clearing. A machine on which processes may be left is rebooted. The service cannot reboot an external
+ * machine, so it is freed without that confirmation.
+ */
 async function clear(
   tx: Transaction,
   commandId: string,
@@ -52,10 +55,10 @@ async function clear(
 ): Promise<void> {
   if (!isOver && provider !== 'external') {
     const reason = 'the agent did not confirm that all processes of its last job have ended';
-    const of = { organizationId, agentId };
-    const moved = await moveAgent(tx, { ...of, move: 'recovery_reboot', to: 'rebooting', source: 'watchdog', reason });
+    const agentRef = { organizationId, agentId };
+    const moved = await moveAgent(tx, { ...agentRef, move: 'recovery_reboot', to: 'rebooting', source: 'watchdog', reason });
     if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
-    // Its new boot, or its end, clears it.
+    // The new boot, or the end of the machine, ends the clearing.
     if (moved) return;
   }
   await finishCleanup(tx, agentId, commandId);

@@ -3,7 +3,7 @@ import { decideStale } from './decide-stale';
 const minute = 60_000;
 const hour = 60 * minute;
 
-describe('a stale job', () => {
+describe('decideStale', () => {
   const now = new Date('2026-03-02T09:00:00.000Z');
   const ago = (ms: number) => new Date(now.getTime() - ms);
   const limits = { lostAfterMs: 15 * minute, stalledAfterMs: hour };
@@ -12,27 +12,27 @@ describe('a stale job', () => {
     agentStatus: 'online' as const,
     startedAt: ago(2 * hour),
     maxRuntimeMs: 12 * hour,
-    heardAt: ago(1000),
+    lastReportAt: ago(1000),
     progressAt: ago(1000),
     stalledAt: null as Date | null,
     isAsking: false,
     failStalled: false,
   };
 
-  it('is none that goes on', () => {
+  it('does nothing about a run that makes progress', () => {
     expect(decideStale(facts, limits, now)).toEqual({ action: 'none' });
   });
 
-  it('of a restored service is one that was under way in the backup, when its worker had time to report', () => {
-    const old = { ...facts, startedAt: ago(13 * hour), heardAt: ago(3 * hour) };
+  it('fails a run that was in progress in a restored backup, once its worker has had time to report', () => {
+    const old = { ...facts, startedAt: ago(13 * hour), lastReportAt: ago(3 * hour) };
     const restored = (ms: number) => ({ ...limits, restoredAt: ago(ms) });
     expect(decideStale(old, restored(10 * minute), now)).toEqual({ action: 'none' });
     expect(decideStale(old, restored(15 * minute), now)).toMatchObject({ action: 'fail', code: 'lost_in_recovery' });
     expect(decideStale(facts, restored(hour), now)).toEqual({ action: 'none' });
   });
 
-  it('is first of all one past its limit', () => {
-    const both = { ...facts, startedAt: ago(12 * hour), heardAt: ago(hour) };
+  it('checks the time limit before missing reports', () => {
+    const both = { ...facts, startedAt: ago(12 * hour), lastReportAt: ago(hour) };
     expect(decideStale(both, limits, now)).toMatchObject({ action: 'fail', code: 'execution_timeout' });
   });
 
@@ -40,18 +40,18 @@ describe('a stale job', () => {
     ['stopped', 'The agent was stopped (15 min).'],
     ['rebooting', 'The agent went offline (15 min).'],
     ['online', 'The agent no longer reports the run (15 min).'],
-  ] as const)('names what became of an agent that is %s', (agentStatus, reason) => {
-    const lost = { ...facts, agentStatus, heardAt: ago(15 * minute) };
+  ] as const)('states in the error that the agent is %s', (agentStatus, reason) => {
+    const lost = { ...facts, agentStatus, lastReportAt: ago(15 * minute) };
     expect(decideStale(lost, limits, now)).toEqual({ action: 'fail', code: 'agent_not_ready', reason });
   });
 
-  it('is no stalled one while it waits for a person, and a lost one all the same', () => {
+  it('does not treat a run that waits for a person as stalled, but fails it if it is lost', () => {
     const asking = { ...facts, progressAt: ago(2 * hour), isAsking: true, failStalled: true };
     expect(decideStale(asking, limits, now)).toEqual({ action: 'none' });
-    expect(decideStale({ ...asking, heardAt: ago(hour) }, limits, now).action).toBe('fail');
+    expect(decideStale({ ...asking, lastReportAt: ago(hour) }, limits, now).action).toBe('fail');
   });
 
-  it('is told of again only after it had gone on', () => {
+  it('reports a stalled run again only if it made progress since', () => {
     const stalled = { ...facts, progressAt: ago(hour), stalledAt: ago(2 * hour) };
     expect(decideStale(stalled, limits, now).action).toBe('report');
     expect(decideStale({ ...stalled, stalledAt: ago(minute) }, limits, now).action).toBe('none');

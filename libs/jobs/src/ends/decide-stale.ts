@@ -2,24 +2,24 @@ import { isOff, isOn } from '@muster/agents';
 import type { AgentEntity, JobEntity, OrganizationSettingsEntity } from '@muster/database';
 
 export interface StaleFacts extends Pick<JobEntity, 'startedAt' | 'maxRuntimeMs' | 'stalledAt'> {
-  /** Queued is one that its agent has taken and not begun. */
+  /** `queued` is a job that its agent acknowledged but did not start. */
   status: Extract<JobEntity['status'], 'queued' | 'running'>;
   agentStatus: AgentEntity['status'];
-  /** The last word of the run itself: a heartbeat, a step, a log line. */
-  heardAt: Date;
-  /** The last step, claim, percentage or log line. */
+  /** Time of the last report of the run: a heartbeat, a step, a log line. */
+  lastReportAt: Date;
+  /** Time of the last step, claim, percentage or log line. */
   progressAt: Date;
-  /** It waits for a person: until then nothing else is to be expected of it. */
+  /** Whether the run waits for a person; no progress is expected until then. */
   isAsking: boolean;
   failStalled: OrganizationSettingsEntity['failStalledRuns'];
 }
 
 export interface StaleLimits {
-  /** A run that nobody has heard of for so long is lost. */
+  /** Time after which a run without reports is lost. */
   lostAfterMs: number;
-  /** When the service was restored from a backup: a run that nobody has heard of since may be over for long. */
+  /** When the service was restored from a backup. A run without a report since then may have ended long ago. */
   restoredAt?: Date;
-  /** A run that makes no progress for so long is stalled; 0 never calls one so. */
+  /** Time after which a run without progress is stalled; with 0, no run is. */
   stalledAfterMs: number;
 }
 
@@ -30,7 +30,7 @@ export type StaleDecision =
 
 const none: StaleDecision = { action: 'none' };
 
-/** Is it to be given up, and why? */
+/** Decides whether a job is failed or reported as stalled, and why. */
 export function decideStale(
   facts: StaleFacts,
   { lostAfterMs, stalledAfterMs, restoredAt }: StaleLimits,
@@ -38,7 +38,7 @@ export function decideStale(
 ): StaleDecision {
   const { status, startedAt, maxRuntimeMs } = facts;
   const ago = (date: Date) => now.getTime() - date.getTime();
-  if (restoredAt && facts.heardAt < restoredAt) {
+  if (restoredAt && facts.lastReportAt < restoredAt) {
     if (ago(restoredAt) < lostAfterMs) return none;
     const reason =
       'The service was restored from a backup in which the run was in progress, and its worker does not report it.';
@@ -51,18 +51,22 @@ export function decideStale(
       reason: `The run exceeded its limit of ${spanOf(maxRuntimeMs)}.`,
     };
   }
-  if (ago(facts.heardAt) >= lostAfterMs) {
-    return { action: 'fail', code: 'agent_not_ready', reason: `${whyLost(facts)} (${spanOf(ago(facts.heardAt))}).` };
+  if (ago(facts.lastReportAt) >= lostAfterMs) {
+    return {
+      action: 'fail',
+      code: 'agent_not_ready',
+      reason: `${lossReason(facts)} (${spanOf(ago(facts.lastReportAt))}).`,
+    };
   }
   if (status !== 'running' || facts.isAsking || stalledAfterMs === 0 || ago(facts.progressAt) < stalledAfterMs)
     return none;
   const reason = `The run made no progress for ${spanOf(ago(facts.progressAt))}.`;
   if (facts.failStalled) return { action: 'fail', code: 'execution_timeout', reason };
-  const told = facts.stalledAt !== null && facts.stalledAt > facts.progressAt;
-  return told ? none : { action: 'report', reason };
+  const isReported = facts.stalledAt !== null && facts.stalledAt > facts.progressAt;
+  return isReported ? none : { action: 'report', reason };
 }
 
-function whyLost({ status, agentStatus }: StaleFacts): string {
+function lossReason({ status, agentStatus }: StaleFacts): string {
   if (!isOn(agentStatus)) {
     return isOff(agentStatus) ? `The agent was ${agentStatus}` : 'The agent went offline';
   }

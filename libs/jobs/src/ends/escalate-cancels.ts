@@ -7,16 +7,19 @@ import { finishJob } from './finish-job';
 import { jobEntry } from '../launch/insert-job';
 
 export interface CancelFacts extends Pick<AgentEntity, 'provider'> {
-  /** How far it has gone: 1 told to stop, 2 told to kill, 3 the machine is being rebooted. */
+  /** Escalation step: 1 the stop was requested, 2 the kill was requested, 3 the machine is being rebooted. */
   step: JobEntity['cancelStep'];
   agentStatus: AgentEntity['status'];
-  /** The agent's status comes from the handshake of a boot after the cancel request, so nothing of the job runs there. */
+  /**
+   * Whether the agent's status comes from the handshake of a boot after the cancel request, so nothing of the job runs
+   * there.
+   */
   rebooted: boolean;
 }
 
 export type CancelStep = { action: 'confirm' | 'kill' | 'reboot' | 'wait'; reason: string };
 
-/** What becomes of a cancel that its agent does not confirm: TERM, KILL, reboot, each after its time. */
+/** Decides the next step of a cancel that its agent did not confirm in time: SIGKILL after SIGTERM, then a reboot. */
 export function decideCancelStep({ step, provider, agentStatus, rebooted }: CancelFacts): CancelStep {
   if (isOff(agentStatus)) {
     return { action: 'confirm', reason: `the machine is ${agentStatus}, so nothing is running on it` };
@@ -31,7 +34,7 @@ interface Due extends CancelFacts, Pick<JobEntity, 'id' | 'organizationId' | 'ag
   reason: JobEntity['cancelReason'];
 }
 
-/** Goes on with cancels whose time is up. */
+/** Escalates the cancels that were not confirmed in time. */
 export function escalateCancels(
   database: Database,
   now: Date,
@@ -49,11 +52,13 @@ export function escalateCancels(
 type CancelOutcome = 'confirmed' | 'killed' | 'rebooted';
 
 interface Candidate extends Pick<JobEntity, 'id'> {
-  /** To the microsecond, which a Date does not have: a batch is cancelled in one. */
+  /**
+   * Text, because a Date has no microseconds. All jobs of a batch have the same time, which must compare as equal.
+   */
   at: string;
 }
 
-/** Those for which nothing is left but to wait are not among them, or a hundred of them would hide the others. */
+/** Excludes cancels that can only wait. Otherwise a page of them would hide the others. */
 function candidatesAfter(
   database: Database,
   { after, limit, now }: { after: Candidate | null; limit: number; now: Date },

@@ -7,13 +7,16 @@ import { finishJob } from './finish-job';
 export interface RunsEnd {
   errorCode: 'agent_rebooted' | 'agent_stopped';
   error: string;
-  /** The machine stays on, so its worker has to end what runs, and is given nothing before it says that it has. */
+  /**
+   * Set to the current time if the machine stays on. Its worker must then end the runs, and the agent receives no job
+   * before the worker confirms that.
+   */
   stopNow?: Date;
 }
 
 /**
- * Ends the runs that an order to their machine ends. Each fails as such, and what it was to be retried as follows; one
- * that was being cancelled is left to that.
+ * Fails the runs on a machine that is stopped, rebooted or terminated. Retries follow as usual. A run that is being
+ * cancelled is left to its cancel.
  */
 export async function failAgentsRuns(
   tx: Transaction,
@@ -27,7 +30,7 @@ export async function failAgentsRuns(
      WHERE j.agent_id = $1 AND j.organization_id = $2 AND j.cancel_requested_at IS NULL
        AND (j.status = 'running' OR (j.status = 'queued' AND (c.taken_at IS NOT NULL OR (c.id IS NOT NULL AND $3))))
      ORDER BY j.id`,
-    // What was given and not taken is given again to the boot that a reboot begins.
+    // A reboot does not fail a command that was not acknowledged: it is delivered to the next boot.
     [agentId, organizationId, errorCode === 'agent_stopped'],
     'agents_runs',
   );
@@ -42,7 +45,7 @@ export async function failAgentsRuns(
       error,
       clears: stopNow !== undefined,
     });
-    // It came to its own end at this moment.
+    // The run ended concurrently.
     if (!ended?.applied) continue;
     failed.push(jobId);
     audit(tx, caller, { action: 'job.fail', target: { type: 'job', id: jobId }, changes: { errorCode } });

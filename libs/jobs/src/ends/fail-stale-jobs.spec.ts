@@ -6,7 +6,7 @@ import { cancelJob } from './cancel-job';
 import { confirmStop } from './confirm-stop';
 import { failStaleJobs } from './fail-stale-jobs';
 import { findJob } from '../lists/job-row';
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 
 jest.setTimeout(120_000);
 
@@ -14,59 +14,59 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 describe('the watchdog of jobs', () => {
-  let lab: JobsLab;
+  let fixture: JobsFixture;
   let agentId: string;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
+    fixture = await openJobsFixture();
   });
   beforeEach(async () => {
-    await lab.query(`UPDATE job SET status = 'cancelled', billed_at = now() WHERE status IN ('queued', 'running')`);
-    agentId = await lab.makeOnlineAgent();
+    await fixture.query(`UPDATE job SET status = 'cancelled', billed_at = now() WHERE status IN ('queued', 'running')`);
+    agentId = await fixture.makeOnlineAgent();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
-  const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
+  const read = (id: string) => findJob(fixture.harness.db, fixture.organizationId, id);
   const sweep = (laterMs = 0, more: object = {}) =>
-    failStaleJobs(lab.harness.db, {
+    failStaleJobs(fixture.harness.db, {
       now: new Date(Date.now() + laterMs),
       lostAfterMs: 1000 * hour,
       stalledAfterMs: 0,
       ...more,
     });
   const report = (jobId: string, more: object = {}) =>
-    applyJobReport(lab.harness.db, { organizationId: lab.organizationId, agentId: null }, { jobId, ...more });
+    applyJobReport(fixture.harness.db, { organizationId: fixture.organizationId, agentId: null }, { jobId, ...more });
   async function running(input: object = {}): Promise<string> {
-    const jobId = await lab.dispatched({ agentId, ...input });
+    const jobId = await fixture.dispatched({ agentId, ...input });
     await report(jobId, { status: 'running' });
     return jobId;
   }
   const stops = (jobId: string) =>
-    lab.query(`SELECT payload, status FROM agent_command WHERE job_id = $1 AND kind = 'stop_job'`, [jobId]);
-  const agent = async (id = agentId) => (await lab.query('SELECT * FROM agent WHERE id = $1', [id]))[0];
+    fixture.query(`SELECT payload, status FROM agent_command WHERE job_id = $1 AND kind = 'stop_job'`, [jobId]);
+  const agent = async (id = agentId) => (await fixture.query('SELECT * FROM agent WHERE id = $1', [id]))[0];
   const entriesOf = (jobId: string) =>
-    lab.query(`SELECT message, source, level FROM timeline_entry WHERE job_id = $1 AND kind = 'job' ORDER BY seq`, [
+    fixture.query(`SELECT message, source, level FROM timeline_entry WHERE job_id = $1 AND kind = 'job' ORDER BY seq`, [
       jobId,
     ]);
 
-  it('after a restore fails what nobody reports as lost_in_recovery, without a retry, and nothing while it is held', async () => {
+  it('fails unreported runs after a restore as lost_in_recovery, without a retry, once an operator has released the service', async () => {
     const jobId = await running({ maxRetries: 1 });
-    await lab.query(
+    await fixture.query(
       `INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now() + interval '1 minute', now() + interval '2 minutes')`,
     );
     try {
       const late = { lostAfterMs: 15 * minute };
       await expect(sweep(hour, late)).rejects.toThrow(/does not act until an operator runs muster-admin release/);
       expect((await read(jobId)).status).toBe('running');
-      await lab.query('UPDATE recovery_hold SET released_at = now()');
+      await fixture.query('UPDATE recovery_hold SET released_at = now()');
       expect(await sweep(hour, late)).toMatchObject({ failed: [jobId], retried: 0 });
       expect(await read(jobId)).toMatchObject({ status: 'failed', errorCode: 'lost_in_recovery' });
     } finally {
-      await lab.query('DELETE FROM recovery_hold');
+      await fixture.query('DELETE FROM recovery_hold');
     }
   });
 
-  it('fails a run past its limit, once, has it killed, resets the agent, and lets the retry follow', async () => {
+  it('fails a run that exceeds its time limit once, has it killed, frees the agent, and queues the retry', async () => {
     const jobId = await running({ maxRuntimeMs: 10 * minute, maxRetries: 1 });
     expect(await sweep(10 * minute - 1000)).toMatchObject({ scanned: 0, failed: [] });
     expect(await sweep(10 * minute)).toEqual({
@@ -86,7 +86,7 @@ describe('the watchdog of jobs', () => {
       { payload: expect.objectContaining({ jobId, graceMs: 0 }), status: 'pending' },
     ]);
     expect((await agent()).currentJobId).toBeNull();
-    const retries = await lab.query('SELECT attempt, status FROM job WHERE retry_of = $1', [jobId]);
+    const retries = await fixture.query('SELECT attempt, status FROM job WHERE retry_of = $1', [jobId]);
     expect(retries).toEqual([{ attempt: 2, status: 'queued' }]);
     expect((await entriesOf(jobId)).at(-1)).toEqual({
       message: 'failed: The run exceeded its limit of 10 min.',
@@ -98,16 +98,16 @@ describe('the watchdog of jobs', () => {
     expect((await read(jobId)).status).toBe('failed');
   });
 
-  it('knows 12 hours where no limit is said', async () => {
+  it('applies a limit of 12 hours by default', async () => {
     const jobId = await running();
     expect((await sweep(12 * hour - 2 * minute)).failed).toEqual([]);
     expect((await sweep(12 * hour + minute)).failed).toEqual([jobId]);
     expect((await read(jobId)).error).toBe('The run exceeded its limit of 12 h.');
   });
 
-  it('fails a run that nobody hears of once its agent went offline, and tells nobody who is not there', async () => {
+  it('fails a run without reports after its agent went offline, and sends no kill to the offline agent', async () => {
     const jobId = await running();
-    await lab.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
+    await fixture.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
     expect((await sweep(14 * minute, { lostAfterMs: 15 * minute })).failed).toEqual([]);
     expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 0 });
     expect(await read(jobId)).toMatchObject({
@@ -117,117 +117,117 @@ describe('the watchdog of jobs', () => {
     expect((await agent()).currentJobId).toBeNull();
   });
 
-  describe('the machine of a run that was given up', () => {
+  describe('the machine of a run that the watchdog failed', () => {
     const confirm = async (jobId: string, status: string, output: object | null) => {
-      const [stop] = await lab.query<{ id: string }>(
+      const [stop] = await fixture.query<{ id: string }>(
         `UPDATE agent_command SET status = $2, output = $3, finished_at = now()
          WHERE job_id = $1 AND kind = 'stop_job' RETURNING id`,
         [jobId, status, output && JSON.stringify(output)],
       );
-      await confirmStop(lab.harness.db, stop!.id);
+      await confirmStop(fixture.harness.db, stop!.id);
     };
-    async function givenUp(): Promise<{ jobId: string; next: string }> {
+    async function failedRun(): Promise<{ jobId: string; next: string }> {
       const jobId = await running({ maxRuntimeMs: minute });
-      const next = await lab.launch({ agentId });
+      const next = await fixture.launch({ agentId });
       expect((await sweep(minute)).failed).toEqual([jobId]);
-      expect(await lab.dispatch.startNext(agentId)).toMatchObject({
+      expect(await fixture.dispatch.startNext(agentId)).toMatchObject({
         action: 'wait',
         reason: 'the remaining processes of its last job are being killed',
       });
       return { jobId, next };
     }
 
-    it('is given the next one once nothing of it is left', async () => {
-      const { jobId, next } = await givenUp();
+    it('receives the next job once nothing of the failed run is left', async () => {
+      const { jobId, next } = await failedRun();
       await confirm(jobId, 'success', { remaining: 0 });
-      expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+      expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
       expect((await read(jobId)).status).toBe('failed');
     });
 
-    it('is rebooted where that is not confirmed, and given the next one by its new boot', async () => {
-      await lab.query(`UPDATE agent SET provider = 'ec2', boot_id = 'old' WHERE id = $1`, [agentId]);
-      const { jobId, next } = await givenUp();
+    it('is rebooted if its worker does not confirm that, and its new boot receives the next job', async () => {
+      await fixture.query(`UPDATE agent SET provider = 'ec2', boot_id = 'old' WHERE id = $1`, [agentId]);
+      const { jobId, next } = await failedRun();
       await confirm(jobId, 'failed', null);
       expect(await agent()).toMatchObject({ status: 'rebooting', statusSource: 'watchdog' });
       for (const [bootId, action] of [
         ['old', 'wait'],
         ['new', 'start'],
       ] as const) {
-        await lab.harness.db.transaction('system', (tx) =>
-          applyHandshake(tx, lab.organizationId, { agentId, bootId, workerVersion: '1' }),
+        await fixture.harness.db.transaction('system', (tx) =>
+          applyHandshake(tx, fixture.organizationId, { agentId, bootId, workerVersion: '1' }),
         );
-        expect((await lab.dispatch.startNext(agentId)).action).toBe(action);
+        expect((await fixture.dispatch.startNext(agentId)).action).toBe(action);
       }
       expect((await agent()).currentJobId).toBe(next);
     });
 
-    it('is given the next one all the same where nobody but its owner can restart it', async () => {
-      const { jobId, next } = await givenUp();
+    it('receives the next job without that confirmation if only its owner can restart it', async () => {
+      const { jobId, next } = await failedRun();
       await confirm(jobId, 'success', { remaining: 3 });
-      expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+      expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
     });
 
     it('does not wait for a job that was deleted', async () => {
-      const { jobId, next } = await givenUp();
-      await lab.query('DELETE FROM job WHERE id = $1', [jobId]);
-      expect(await lab.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+      const { jobId, next } = await failedRun();
+      await fixture.query('DELETE FROM job WHERE id = $1', [jobId]);
+      expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
     });
   });
 
-  it('fails a run whose machine came back without it', async () => {
+  it('fails a run that its online agent no longer reports', async () => {
     const jobId = await running();
     expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 1 });
     expect((await read(jobId)).error).toMatch(/no longer reports the run/);
   });
 
-  it('believes each of its signs of life', async () => {
+  it('accepts a heartbeat, a step or a log line as a sign of life', async () => {
     const lost = { lostAfterMs: 15 * minute };
     const old = (jobId: string) =>
-      lab.query(
+      fixture.query(
         `UPDATE job SET started_at = now() - interval '1 hour', last_heartbeat_at = NULL,
            last_progress_at = NULL WHERE id = $1`,
         [jobId],
       );
     const jobId = await running();
-    await lab.query(`UPDATE agent_command SET taken_at = now() - interval '1 hour' WHERE job_id = $1`, [jobId]);
+    await fixture.query(`UPDATE agent_command SET taken_at = now() - interval '1 hour' WHERE job_id = $1`, [jobId]);
     await old(jobId);
     await report(jobId);
     expect((await sweep(0, lost)).failed).toEqual([]);
     await old(jobId);
     await applyStepStatus(
-      lab.harness.db,
-      { organizationId: lab.organizationId, agentId },
+      fixture.harness.db,
+      { organizationId: fixture.organizationId, agentId },
       { jobId, stepOrder: 1, status: 'running' },
     );
     expect((await sweep(0, lost)).failed).toEqual([]);
     await old(jobId);
-    await appendJobLogs(lab.harness.db, { organizationId: lab.organizationId, agentId }, [
+    await appendJobLogs(fixture.harness.db, { organizationId: fixture.organizationId, agentId }, [
       { jobId, level: 'info', message: 'still here', timestamp: 1 },
     ]);
     expect((await sweep(0, lost)).failed).toEqual([]);
     expect((await sweep(20 * minute, lost)).failed).toEqual([jobId]);
   });
 
-  it('fails what an agent took and never began, and leaves what it has not taken', async () => {
-    const [taken, given] = [await lab.makeOnlineAgent(), await lab.makeOnlineAgent()];
-    const jobs = [await lab.dispatched({ agentId: taken }), await lab.dispatched({ agentId: given })];
-    await lab.query(`UPDATE agent_command SET taken_at = now() WHERE job_id = $1`, [jobs[0]]);
-    await lab.query(`UPDATE agent SET status = 'offline' WHERE id = ANY($1)`, [[taken, given]]);
+  it('fails a job that its agent acknowledged but never started, and not one without an acknowledgement', async () => {
+    const [acknowledging, silent] = [await fixture.makeOnlineAgent(), await fixture.makeOnlineAgent()];
+    const jobs = [await fixture.dispatched({ agentId: acknowledging }), await fixture.dispatched({ agentId: silent })];
+    await fixture.query(`UPDATE agent_command SET taken_at = now() WHERE job_id = $1`, [jobs[0]]);
+    await fixture.query(`UPDATE agent SET status = 'offline' WHERE id = ANY($1)`, [[acknowledging, silent]]);
     expect((await sweep(16 * minute, { lostAfterMs: 15 * minute })).failed).toEqual([jobs[0]]);
     expect((await read(jobs[1]!)).status).toBe('queued');
-    expect((await agent(taken)).currentJobId).toBeNull();
-    expect((await agent(given)).currentJobId).toBe(jobs[1]);
+    expect((await agent(acknowledging)).currentJobId).toBeNull();
+    expect((await agent(silent)).currentJobId).toBe(jobs[1]);
   });
 
-  it('does not repeat a run that was to be cancelled', async () => {
+  it('does not retry a run that was being cancelled', async () => {
     const jobId = await running({ maxRetries: 3 });
-    await lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
-      cancelJob(tx, lab.caller, jobId, { now: new Date() }),
+    await fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
+      cancelJob(tx, fixture.caller, jobId, { now: new Date() }),
     );
     expect(await sweep(13 * hour)).toMatchObject({ failed: [jobId], retried: 0 });
   });
 
-  it('tells once of a run that makes no progress, and takes it back when it does', async () => {
+  it('reports a run without progress once, and withdraws the report when it makes progress', async () => {
     const stalls = { stalledAfterMs: hour };
     const jobId = await running();
     await report(jobId);
@@ -238,10 +238,10 @@ describe('the watchdog of jobs', () => {
     expect((await entriesOf(jobId)).filter(({ message }) => message.startsWith('stalled'))).toEqual([
       { message: 'stalled: The run made no progress for 61 min.', source: 'watchdog', level: 'warn' },
     ]);
-    await lab.query(`UPDATE job SET stalled_at = now() - interval '1 minute' WHERE id = $1`, [jobId]);
+    await fixture.query(`UPDATE job SET stalled_at = now() - interval '1 minute' WHERE id = $1`, [jobId]);
     await applyStepStatus(
-      lab.harness.db,
-      { organizationId: lab.organizationId, agentId },
+      fixture.harness.db,
+      { organizationId: fixture.organizationId, agentId },
       { jobId, stepOrder: 1, status: 'running' },
     );
     expect((await read(jobId)).stalled).toBe(false);
@@ -249,10 +249,10 @@ describe('the watchdog of jobs', () => {
     expect(await sweep(62 * minute, { stalledAfterMs: 0 })).toMatchObject({ scanned: 0 });
   });
 
-  it('takes a log line for progress', async () => {
+  it('counts a log line as progress', async () => {
     const jobId = await running();
-    await lab.query(`UPDATE job SET started_at = now() - interval '2 hours' WHERE id = $1`, [jobId]);
-    await appendJobLogs(lab.harness.db, { organizationId: lab.organizationId, agentId }, [
+    await fixture.query(`UPDATE job SET started_at = now() - interval '2 hours' WHERE id = $1`, [jobId]);
+    await appendJobLogs(fixture.harness.db, { organizationId: fixture.organizationId, agentId }, [
       { jobId, level: 'info', message: 'page 7', timestamp: 1 },
     ]);
     expect(await sweep(0, { stalledAfterMs: hour })).toMatchObject({ scanned: 1, stalled: 0 });
@@ -260,8 +260,8 @@ describe('the watchdog of jobs', () => {
     expect(await sweep(61 * minute, { stalledAfterMs: hour })).toMatchObject({ stalled: 1 });
   });
 
-  it('fails a stalled run where the organization says so', async () => {
-    const set = (value: boolean) => lab.query('UPDATE organization_settings SET fail_stalled_runs = $1', [value]);
+  it('fails a stalled run if the organization’s setting says so', async () => {
+    const set = (value: boolean) => fixture.query('UPDATE organization_settings SET fail_stalled_runs = $1', [value]);
     const jobId = await running();
     await set(true);
     try {
@@ -272,10 +272,10 @@ describe('the watchdog of jobs', () => {
     }
   });
 
-  it('works through many in small batches, and from many replicas fails each once', async () => {
-    const { organizationId, workflowId } = lab;
+  it('processes many runs in small pages, and with several replicas fails each once', async () => {
+    const { organizationId, workflowId } = fixture;
     const count = 300;
-    await lab.query(
+    await fixture.query(
       `WITH machines AS (
          INSERT INTO agent (id, organization_id, name, status)
          SELECT gen_random_uuid(), $1, 'Many ' || n, 'online' FROM generate_series(1, $3::int) n RETURNING id)
@@ -287,13 +287,13 @@ describe('the watchdog of jobs', () => {
     const failed = rounds.flatMap((round) => round.failed);
     expect([failed.length, new Set(failed).size]).toEqual([count, count]);
     expect(rounds.reduce((sum, { errors }) => sum + errors, 0)).toBe(0);
-    const [told] = await lab.query(
+    const [counts] = await fixture.query(
       `SELECT count(*)::int AS entries, count(DISTINCT job_id)::int AS jobs FROM timeline_entry
        WHERE job_id = ANY($1) AND message LIKE 'failed%'`,
       [failed],
     );
-    expect(told).toEqual({ entries: count, jobs: count });
-    const [retries] = await lab.query('SELECT count(*)::int AS n FROM job WHERE retry_of = ANY($1)', [failed]);
+    expect(counts).toEqual({ entries: count, jobs: count });
+    const [retries] = await fixture.query('SELECT count(*)::int AS n FROM job WHERE retry_of = ANY($1)', [failed]);
     expect(retries.n).toBe(count);
   });
 });

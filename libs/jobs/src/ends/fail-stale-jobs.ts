@@ -7,7 +7,7 @@ import { giveUpRun } from './give-up-run';
 import { jobEntry } from '../launch/insert-job';
 
 export interface StaleOptions extends StaleLimits {
-  /** The database's own unless said. */
+  /** Defaults to the current time of the database. */
   now?: Date;
   limit?: number;
 }
@@ -15,7 +15,7 @@ export interface StaleOptions extends StaleLimits {
 export interface StaleReport {
   scanned: number;
   failed: string[];
-  /** Runs whose agents were told to kill what is left of them. */
+  /** Number of failed runs whose agents must kill the remaining processes. */
   killed: number;
   retried: number;
   stalled: number;
@@ -23,17 +23,17 @@ export interface StaleReport {
 }
 
 /**
- * Gives up runs past their limit and jobs that nobody hears of any more, and tells of those that make no progress. On
- * any number of replicas each fails once.
+ * Fails runs that exceed their time limit and jobs without reports, and reports runs without progress. With several
+ * replicas, each job fails once.
  */
 export async function failStaleJobs(
   database: Database,
-  given: StaleOptions,
+  input: StaleOptions,
   round = new Round('fail stale jobs'),
 ): Promise<StaleReport> {
-  const { limit = 500, now = database.now() } = given;
+  const { limit = 500, now = database.now() } = input;
   const recovery = await requireReleased(database);
-  const options = { ...given, now, ...(recovery ? { restoredAt: recovery.restoredAt } : {}) };
+  const options = { ...input, now, ...(recovery ? { restoredAt: recovery.restoredAt } : {}) };
   const report: StaleReport = { scanned: 0, failed: [], killed: 0, retried: 0, stalled: 0, errors: 0 };
   const before = round.failed;
   for (const [name, candidates] of Object.entries({ runs: staleRuns, untouched: untouchedJobs })) {
@@ -44,7 +44,7 @@ export async function failStaleJobs(
       atOnce: 8,
       candidates: (after, count) => candidates(database, { ...options, limit: count, after: after ?? first }),
       settle: async ({ id }) => {
-        const done = await database.transaction('system', (tx) => settleJob(tx, id, options));
+        const done = await database.transaction('system', (tx) => processJob(tx, id, options));
         if (done.failed) report.failed.push(id);
         if (done.killed) report.killed += 1;
         if (done.retried) report.retried += 1;
@@ -62,7 +62,7 @@ export async function failStaleJobs(
 type Decided = StaleOptions & { now: Date };
 
 interface Candidate extends Pick<JobEntity, 'id'> {
-  /** To the microsecond, which a Date does not have. */
+  /** Text, because a Date has no microseconds. */
   at: string;
 }
 
@@ -73,7 +73,7 @@ interface Search extends Decided {
 
 const first: Candidate = { id: nilId, at: '-infinity' };
 
-/** There are no more runs than machines, so it looks at those only: by when they began. */
+/** Selects running jobs by their start. There are never more of them than machines. */
 export const staleRunsSql = `
   SELECT id, started_at::text AS at FROM job
   WHERE status = 'running' AND (started_at, id) > ($1::timestamptz, $2::uuid)
@@ -93,7 +93,7 @@ function staleRuns(database: Database, search: Search): Promise<Candidate[]> {
   );
 }
 
-/** Jobs that their agent took and did not begin. Those that it has not taken wait, and are given again. */
+/** Selects jobs that their agent acknowledged but did not start. Unacknowledged jobs wait and are delivered again. */
 export const untouchedJobsSql = `
   SELECT j.id, a.dispatched_at::text AS at FROM agent a JOIN job j ON j.id = a.current_job_id
   WHERE a.current_job_id IS NOT NULL AND (a.dispatched_at, j.id) > ($1::timestamptz, $2::uuid)
@@ -116,10 +116,10 @@ interface Locked extends StaleFacts, Pick<JobEntity, 'organizationId' | 'agentId
   lastLogAt: Date | null;
 }
 
-type Settled = { failed?: boolean; killed?: boolean; retried?: boolean; stalled?: boolean };
+type Outcome = { failed?: boolean; killed?: boolean; retried?: boolean; stalled?: boolean };
 
-/** Read again under its lock: it may have reported since, and another replica may be at it. */
-async function settleJob(tx: Transaction, id: string, options: Decided): Promise<Settled> {
+/** Reads the job again under its lock, because it may have reported since. Skips it if another replica processes it. */
+async function processJob(tx: Transaction, id: string, options: Decided): Promise<Outcome> {
   const { now } = options;
   const job = await lockJob(tx, id);
   if (!job) return {};
@@ -142,7 +142,7 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
     return { stalled: true };
   }
   if (decision.action === 'none') {
-    // Its log shows that it goes on, so it need not be looked at again before the whole time is over.
+    // The log shows progress. Storing its time keeps the job out of the sweep until the time limit has passed again.
     if (job.lastLogAt && (!job.lastProgressAt || job.lastLogAt > job.lastProgressAt)) {
       await tx.execute('UPDATE job SET last_progress_at = $2 WHERE id = $1', [id, job.lastLogAt]);
     }
@@ -156,7 +156,7 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
     source: 'watchdog',
     reason: decision.reason,
     code: decision.code,
-    // Whoever wanted it to end does not want it again, and what a backup believed may have been done since.
+    // No retry of a run that was being cancelled, nor after a restore: its work may have been done since the backup.
     retries: !job.cancelling && decision.code !== 'lost_in_recovery',
     now,
   });
@@ -164,12 +164,12 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
 
 async function lockJob(tx: Transaction, id: string): Promise<Locked | undefined> {
   const [job] = await tx.query<Locked>(
-    // eslint-disable-next-line muster/one-clock -- A line's place in the timeline is dated by the database.
+    // eslint-disable-next-line muster/one-clock -- Timeline entries are dated by the database.
     `SELECT j.organization_id, j.agent_id, j.status, j.started_at, j.max_runtime_ms, j.stalled_at,
             j.cancel_requested_at IS NOT NULL AS cancelling, j.last_progress_at, l.at AS last_log_at,
             EXISTS (SELECT FROM question q WHERE q.job_id = j.id AND q.status = 'open') AS is_asking,
             a.status AS agent_status, s.fail_stalled_runs AS fail_stalled,
-            GREATEST(j.started_at, j.last_heartbeat_at, j.last_progress_at, c.taken_at, l.at) AS heard_at,
+            GREATEST(j.started_at, j.last_heartbeat_at, j.last_progress_at, c.taken_at, l.at) AS last_report_at,
             GREATEST(j.started_at, j.last_progress_at, l.at) AS progress_at
      FROM job j
      JOIN agent a ON a.id = j.agent_id

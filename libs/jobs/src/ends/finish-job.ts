@@ -23,31 +23,34 @@ import { closeQuestions } from '../questions/close-questions';
 import { recordRun, traceOfRun } from './record-run';
 import { retryDelay } from './retry-delay';
 
-/** Nothing fails without a code that says why. What is cancelled has that word. */
-export type EndWord =
+/** Terminal status with its error code. Every failure has a code; codeOfEnd returns the code of a cancelled job. */
+export type EndState =
   | { to: Extract<TerminalJobStatus, 'failed'>; errorCode: RunErrorCode | ScriptErrorCode }
   | { to: Exclude<TerminalJobStatus, 'failed'>; errorCode?: undefined };
 
-export type JobEnd = EndWord & EndFacts;
+export type JobEnd = EndState & EndFacts;
 
 interface EndFacts {
   organizationId: string;
   jobId: string;
   source: LifecycleSource | 'worker';
-  /** Whose word it is, where only the job's own agent may say it. */
+  /** Agent that reports the end, if only the job's own agent may end it. */
   agentId?: string | null;
-  /** The states that it may leave; any open one unless said. */
+  /** Statuses that the job may leave; by default all open ones. */
   from?: readonly JobStatus[];
   error?: string | null;
-  /** What of it was refused for good. */
+  /** Results that were permanently rejected. */
   incomplete?: JobLack[];
   result?: unknown;
   totalCostUsd?: number | null;
   screenshotKey?: string | null;
   percent?: number | null;
-  /** False where another attempt could not end otherwise. */
+  /** False if another attempt would end in the same way. */
   retries?: boolean;
-  /** What is left of it is killed before its machine and its keys are free: whoever ends it begins the clearing. */
+  /**
+   * Whether the remaining processes are killed before the machine and the keys become free. The caller starts the
+   * clearing.
+   */
   clears?: boolean;
 }
 
@@ -84,14 +87,14 @@ interface Ended
   applied: boolean;
   finishedAt: NonNullable<JobEntity['finishedAt']>;
   cancelRequested: boolean;
-  /** It has asked people something. */
+  /** Whether the run has asked people questions. */
   hasAsked: boolean;
 }
 
 /**
- * The one way to a terminal state. The first to come wins and brings with it, in this transaction, all that an end
- * owes: the billing guard, the usage event and its counters, the machine's release, the retry, the timeline, and the
- * messages. Null: there is no such job.
+ * Ends a job. The first of several concurrent ends wins. The same transaction sets the billing guard, records the usage
+ * event with its counters, releases the machine, inserts the retry, writes the timeline and enqueues the messages.
+ * Returns null if there is no such job.
  */
 export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcome> {
   const ended = await move(tx, end);
@@ -105,7 +108,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   tx.onCommit(() => recordRun(end, ended));
   recordRuns(tx, organizationId, [{ jobId, outcome: to, startedAt, finishedAt }]);
   const attemptsLeft = ended.attempt <= ended.maxRetries;
-  // Who asked for its end does not want another one.
+  // A run that is being cancelled is not retried.
   const tries = to === 'failed' && (end.retries ?? true) && attemptsLeft && !ended.cancelRequested;
   const refusal = tries ? await reserveRetry(tx, end, ended) : null;
   appendTimeline(tx, { organizationId, agentId }, [
@@ -123,20 +126,20 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const retried = tries && refusal === null;
   if (retried) await retry(tx, end, ended);
   tx.notify('job', jobId);
-  // Who ends it may have come another way, such as a cancel: what it costs belongs to its own trace.
+  // The end may be part of another trace, such as that of a cancel. The cost belongs to the trace of the run.
   await withinTrace(traceOfRun(ended), () =>
     tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } }),
   );
   enqueueNext(tx, agentId);
-  // Else the end of the clearing gives them back.
+  // Otherwise the end of the clearing releases the keys.
   if (ended.concurrencyKeys && !end.clears) await releaseKeys(tx, organizationId, [jobId]);
   emitEvent(tx, { organizationId, type: `job.${to}`, subjects: [{ id: jobId, details: { status: to } }] });
   return { applied, previous, retried };
 }
 
 /**
- * The machine is free for what waits for it. Asked behind the machine's release, which waited for whoever looked at it:
- * a job that is launched after this finds the machine free by itself.
+ * Enqueues the agent if another job waits for it. The check runs after the release of the machine, which waits for a
+ * concurrent dispatch of the agent. A job that is launched after the check finds the machine free.
  */
 function enqueueNext(tx: Transaction, agentId: string): void {
   tx.enqueueWhere(
@@ -153,7 +156,7 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
   const { organizationId, jobId, to, agentId, from = openJobStatuses } = end;
   lockJobFirst(tx, organizationId, jobId);
   const [row] = await tx.query<Ended>(
-    `WITH was AS (
+    `WITH locked_job AS (
        SELECT id, status FROM job
        WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE),
      moved AS (
@@ -164,17 +167,17 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
          screenshot_key = COALESCE($10, job.screenshot_key), percent = COALESCE($11, job.percent),
          incomplete = COALESCE($13, job.incomplete),
          waiting_reason = NULL, waiting_since = NULL
-       FROM was WHERE job.id = $1 AND was.status = ANY($12) AND job.billed_at IS NULL
-         -- What was never given to an agent cannot have run there.
+       FROM locked_job WHERE job.id = $1 AND locked_job.status = ANY($12) AND job.billed_at IS NULL
+         -- A job that was never dispatched cannot have run.
          AND (NOT $5 OR job.command_id IS NOT NULL)
        RETURNING job.*)
-     SELECT was.status AS previous, m.id IS NOT NULL AS applied, m.agent_id, m.finished_at, m.started_at, m.attempt,
+     SELECT locked_job.status AS previous, m.id IS NOT NULL AS applied, m.agent_id, m.finished_at, m.started_at, m.attempt,
             m.max_retries, m.retry_delay_ms, m.retry_backoff, m.workflow_id, m.workflow_revision, m.variables,
             m.vault_keys, m.concurrency_keys, m.priority, m.max_runtime_ms, m.max_cost_micros, m.schedule_id, m.batch_id, m.batch_row,
             m.lineage, m.bundle, m.command_id, m.traceparent,
             m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent,
             EXISTS (SELECT FROM question q WHERE q.job_id = $1) AS has_asked, steps.*
-     FROM was LEFT JOIN moved m ON m.id = was.id CROSS JOIN ${countedSteps()} steps`,
+     FROM locked_job LEFT JOIN moved m ON m.id = locked_job.id CROSS JOIN ${countedSteps()} steps`,
     [
       jobId,
       organizationId,
@@ -195,14 +198,15 @@ async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
   return row;
 }
 
-export function codeOfEnd(end: EndWord): RunErrorCode | ScriptErrorCode | null {
+export function codeOfEnd(end: EndState): RunErrorCode | ScriptErrorCode | null {
   if (end.to === 'failed') return end.errorCode;
   return end.to === 'cancelled' ? 'cancelled' : null;
 }
 
 /**
- * Another attempt is another run of the month. Why it cannot be had, or null. What a suspension holds up waits. The one
- * that is over holds no more than it cost: what it did not spend is there for the next.
+ * Reserves another run of the month for a retry. Returns why the limits do not allow it, or null. If the organization
+ * is suspended, the retry waits in the queue. The ended run then reserves only its cost, so the retry can use what it
+ * did not spend.
  */
 async function reserveRetry(
   tx: Transaction,
@@ -224,7 +228,7 @@ async function reserveRetry(
   }
 }
 
-/** A retry is a job of its own: the ended one never changes again. */
+/** Inserts the retry as a new job; the ended job does not change any more. */
 async function retry(tx: Transaction, { organizationId, jobId }: JobEnd, ended: Ended): Promise<void> {
   const { attempt, retryBackoff, retryDelayMs } = ended;
   await insertJob(tx, {

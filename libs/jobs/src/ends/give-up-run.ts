@@ -4,7 +4,7 @@ import type { Transaction } from '@muster/database';
 import { issueStop } from './cancel-job';
 import { finishJob } from './finish-job';
 
-export interface GivenUp {
+export interface RunFailure {
   organizationId: string;
   jobId: string;
   agentId: string;
@@ -12,17 +12,19 @@ export interface GivenUp {
   source: LifecycleSource;
   reason: string;
   code: RunErrorCode;
-  /** False where another attempt could not end otherwise, or nobody wants one. */
+  /** False if another attempt would end in the same way or is not wanted. */
   retries: boolean;
   now: Date;
 }
 
-/** Fails a run at the service's word, and has what is left of it killed before its machine is given the next one. */
+/**
+ * Fails a run on the service's decision. Its remaining processes are killed before its machine receives the next job.
+ */
 export async function giveUpRun(
   tx: Transaction,
-  { organizationId, jobId, agentId, agentStatus, source, reason, code, retries, now }: GivenUp,
+  { organizationId, jobId, agentId, agentStatus, source, reason, code, retries, now }: RunFailure,
 ): Promise<{ failed?: boolean; killed?: boolean; retried?: boolean }> {
-  // An agent that is not there learns it with its next heartbeat.
+  // An agent that is not online learns of it with its next heartbeat.
   const killed = isOn(agentStatus);
   const ended = await finishJob(tx, {
     organizationId,

@@ -6,8 +6,8 @@ import { recordSpan } from '@muster/platform';
 type Run = Pick<JobEntity, 'agentId' | 'startedAt' | 'finishedAt' | 'attempt' | 'commandId' | 'traceparent'>;
 
 /**
- * What the worker did as a span of the run's trace. It is told here and not by the worker, which may reach no collector,
- * or have died: whoever ends the run knows when it began.
+ * Records the worker's part of a run as a span of the run's trace. The worker does not record it, because it may not
+ * reach a collector or may have died.
  */
 export function recordRun(
   { organizationId, jobId, to, errorCode }: RunEnd,
@@ -34,7 +34,9 @@ export function recordRun(
   });
 }
 
-/** Where what follows a run's end belongs in its trace: below its worker, if it had one. */
+/**
+ * Returns the parent in the run's trace for the work after the run's end: the worker's span if the run was dispatched.
+ */
 export function traceOfRun({ commandId, traceparent }: Pick<Run, 'commandId' | 'traceparent'>): string | null {
   return commandId && traceparent ? workerTrace({ id: commandId, traceparent }).worker : traceparent;
 }
@@ -43,6 +45,6 @@ interface RunEnd {
   organizationId: string;
   jobId: string;
   to: TerminalJobStatus;
-  /** Of what failed. */
+  /** Error code of a failed run. */
   errorCode?: string;
 }

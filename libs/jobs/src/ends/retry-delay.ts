@@ -1,6 +1,8 @@
 const maxDelayMs = 24 * 3600 * 1000;
 
-/** How long after the failure of an attempt the next one may start. Chance is between 0 and 1. */
+/**
+ * Returns the time in milliseconds between a failed attempt and the next one. `chance` is a random number from 0 to 1.
+ */
 export function retryDelay(
   policy: { attempt: number; retryBackoff: 'fixed' | 'exponential'; retryDelayMs: number },
   chance: number,
@@ -8,6 +10,6 @@ export function retryDelay(
   const { attempt, retryBackoff, retryDelayMs } = policy;
   if (retryBackoff === 'fixed') return retryDelayMs;
   const backedOff = Math.min(retryDelayMs * 2 ** (attempt - 1), maxDelayMs);
-  // Half of it is jitter: what failed together does not come back together.
+  // Half of the delay is jitter, so that jobs that failed together do not retry together.
   return Math.round(backedOff * (0.5 + chance / 2));
 }

@@ -3,39 +3,39 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findJob } from '../lists/job-row';
 import { applyJobReport } from '../reports/apply-job-report';
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import type { JobEnd } from './finish-job';
 
 const root = resolve(__dirname, '../../../..');
 
 describe('the end of a run', () => {
-  let lab: JobsLab;
+  let fixture: JobsFixture;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
+    fixture = await openJobsFixture();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
-  it('compiles with a code of the table or of the script where it fails, and with none where it does not', () => {
+  it('compiles with a code of the table or of the script for a failure, and without a code otherwise', () => {
     const facts = { organizationId: 'o', jobId: 'j', source: 'watchdog' } as const;
     const ends: JobEnd[] = [
       { ...facts, to: 'failed', errorCode: 'execution_timeout' },
       { ...facts, to: 'completed' },
       { ...facts, to: 'cancelled' },
-      // @ts-expect-error What fails says why.
+      // @ts-expect-error A failure has a code.
       { ...facts, to: 'failed' },
-      // @ts-expect-error A word that is in no table.
+      // @ts-expect-error A code that is not in the table.
       { ...facts, to: 'failed', errorCode: 'it_broke' },
-      // @ts-expect-error What completed has none.
+      // @ts-expect-error A completed run has no code.
       { ...facts, to: 'completed', errorCode: 'script_failed' },
     ];
     expect(ends).toHaveLength(6);
   });
 
-  it('has each code of the table at some place that ends runs', () => {
-    const places = ['libs/jobs/src', 'libs/workflows/src/recordings', 'apps/worker/src'];
-    const files = places.flatMap((place) =>
-      readdirSync(join(root, place), { recursive: true, encoding: 'utf8' }).map((name) => join(root, place, name)),
+  it('uses each code of the table in code that ends runs', () => {
+    const folders = ['libs/jobs/src', 'libs/workflows/src/recordings', 'apps/worker/src'];
+    const files = folders.flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),
     );
     const texts = files
       .filter((file) => /(?<!\.spec|\.harness)\.(ts|py)$/.test(file))
@@ -44,16 +44,16 @@ describe('the end of a run', () => {
     expect(codes.filter((code) => !texts.some((text) => text.match(`['"]${code}['"]`)))).toEqual([]);
   });
 
-  it('names what its worker says is missing from it, also where it was ended by somebody else before', async () => {
-    const reporter = { organizationId: lab.organizationId, agentId: null };
+  it('stores what its worker reports as incomplete, also if the run had ended before', async () => {
+    const reporter = { organizationId: fixture.organizationId, agentId: null };
     const incomplete = [{ kind: 'run_summary', reason: 'summary of the batch b: answered 400' }];
-    const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
+    const read = (id: string) => findJob(fixture.harness.db, fixture.organizationId, id);
     for (const first of ['completed', 'cancelled'] as const) {
-      const jobId = await lab.dispatched();
+      const jobId = await fixture.dispatched();
       expect((await read(jobId)).incomplete).toEqual([]);
-      if (first === 'cancelled') await applyJobReport(lab.harness.db, reporter, { jobId, status: first });
-      await applyJobReport(lab.harness.db, reporter, { jobId, status: 'completed', incomplete });
-      await applyJobReport(lab.harness.db, reporter, {
+      if (first === 'cancelled') await applyJobReport(fixture.harness.db, reporter, { jobId, status: first });
+      await applyJobReport(fixture.harness.db, reporter, { jobId, status: 'completed', incomplete });
+      await applyJobReport(fixture.harness.db, reporter, {
         jobId,
         status: 'completed',
         incomplete: [...incomplete, ...incomplete],
@@ -69,13 +69,16 @@ describe('the end of a run', () => {
     ['failed', 'portal_down', 'portal_down'],
     ['cancelled', 'portal_down', 'cancelled'],
     ['completed', 'portal_down', null],
-  ] as const)('reported as %s with the code %s has the code %s', async (status, errorCode, kept) => {
-    const jobId = await lab.dispatched();
+  ] as const)('reported as %s with the code %s is stored with the code %s', async (status, errorCode, stored) => {
+    const jobId = await fixture.dispatched();
     await applyJobReport(
-      lab.harness.db,
-      { organizationId: lab.organizationId, agentId: null },
+      fixture.harness.db,
+      { organizationId: fixture.organizationId, agentId: null },
       { jobId, status, errorCode },
     );
-    expect(await findJob(lab.harness.db, lab.organizationId, jobId)).toMatchObject({ status, errorCode: kept });
+    expect(await findJob(fixture.harness.db, fixture.organizationId, jobId)).toMatchObject({
+      status,
+      errorCode: stored,
+    });
   });
 });

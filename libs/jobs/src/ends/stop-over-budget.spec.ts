@@ -1,28 +1,28 @@
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { applyJobReport } from '../reports/apply-job-report';
 import { applyStepStatus } from '../reports/apply-step-status';
-import { settleJobCost } from './settle-job-cost';
+import { bookJobCost } from './book-job-cost';
 import { checkBudget, stopOverBudget } from './stop-over-budget';
 
 describe('A run’s budget', () => {
-  let lab: JobsLab;
+  let fixture: JobsFixture;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
+    fixture = await openJobsFixture();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
   async function running(input = {}) {
-    const agentId = await lab.makeOnlineAgent();
-    const jobId = await lab.dispatched({ agentId, ...input });
-    await applyJobReport(lab.harness.db, { organizationId: lab.organizationId, agentId }, {
+    const agentId = await fixture.makeOnlineAgent();
+    const jobId = await fixture.dispatched({ agentId, ...input });
+    await applyJobReport(fixture.harness.db, { organizationId: fixture.organizationId, agentId }, {
       jobId,
       status: 'running',
     } as never);
     return { agentId, jobId };
   }
   const spend = ({ agentId, jobId }: { agentId: string; jobId: string }, seq: number, costUsd: number) =>
-    applyStepStatus(lab.harness.db, { organizationId: lab.organizationId, agentId }, {
+    applyStepStatus(fixture.harness.db, { organizationId: fixture.organizationId, agentId }, {
       jobId,
       stepOrder: 1,
       status: 'running',
@@ -30,78 +30,78 @@ describe('A run’s budget', () => {
       usage: { provider: 'nobody', model: 'unknown', inputTokens: 1, outputTokens: 1, costUsd },
     } as never);
   const statusOf = async (jobId: string) =>
-    (await lab.query(`SELECT status, error_code AS code, error FROM job WHERE id = $1`, [jobId]))[0];
+    (await fixture.query(`SELECT status, error_code AS code, error FROM job WHERE id = $1`, [jobId]))[0];
   const checks = async (jobId: string) =>
-    (await lab.query(`SELECT FROM outbox WHERE name = 'check-budget' AND payload->>'jobId' = $1`, [jobId])).length;
+    (await fixture.query(`SELECT FROM outbox WHERE name = 'check-budget' AND payload->>'jobId' = $1`, [jobId])).length;
 
-  it('passed by what models cost ends it for good, and has the worker kill what is left, once', async () => {
+  it('ends the run once, without a retry and with a kill, if its model costs exceed it', async () => {
     const run = await running({ maxCostUsd: 1, maxRetries: 3 });
     await spend(run, 1, 0.9);
-    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(false);
+    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(false);
     expect(await statusOf(run.jobId)).toMatchObject({ status: 'running' });
     await spend(run, 2, 0.11);
     expect(await checks(run.jobId)).toBe(2);
-    const ended = await Promise.all([1, 2, 3].map(() => checkBudget(lab.harness.db, run.jobId)));
+    const ended = await Promise.all([1, 2, 3].map(() => checkBudget(fixture.harness.db, run.jobId)));
     expect(ended.filter(Boolean)).toHaveLength(1);
     expect(await statusOf(run.jobId)).toEqual({
       status: 'failed',
       code: 'budget_exceeded',
       error: expect.stringMatching(/^The run has cost 1\.01\d* USD, which is more than its budget of 1 USD\.$/),
     });
-    expect(await lab.query('SELECT id FROM job WHERE retry_of = $1', [run.jobId])).toEqual([]);
-    const commands = await lab.query(
+    expect(await fixture.query('SELECT id FROM job WHERE retry_of = $1', [run.jobId])).toEqual([]);
+    const commands = await fixture.query(
       `SELECT c.kind FROM agent a JOIN agent_command c ON c.id = a.clearing_command_id WHERE a.id = $1`,
       [run.agentId],
     );
     expect(commands).toEqual([{ kind: 'stop_job' }]);
   });
 
-  it('passed by what its worker says that it has cost ends it while it runs', async () => {
+  it('ends a running run if the cost that its worker reports exceeds it', async () => {
     const run = await running({ maxCostUsd: 1 });
-    const say = (totalCostUsd: number, seq: number) =>
+    const reportCost = (totalCostUsd: number, seq: number) =>
       applyJobReport(
-        lab.harness.db,
-        { organizationId: lab.organizationId, agentId: run.agentId },
+        fixture.harness.db,
+        { organizationId: fixture.organizationId, agentId: run.agentId },
         { jobId: run.jobId, totalCostUsd, seq },
       );
-    expect(await say(1, 1)).toEqual({ accepted: true, status: 'running' });
-    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(false);
-    await say(1.5, 3);
-    await say(0.5, 2);
+    expect(await reportCost(1, 1)).toEqual({ accepted: true, status: 'running' });
+    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(false);
+    await reportCost(1.5, 3);
+    await reportCost(0.5, 2);
     expect(await checks(run.jobId)).toBe(3);
-    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(true);
+    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(true);
     expect(await statusOf(run.jobId)).toMatchObject({
       code: 'budget_exceeded',
       error: expect.stringContaining('1.5 USD'),
     });
-    const cost = await lab.harness.db.transaction('system', (tx) => settleJobCost(tx, run.jobId));
+    const cost = await fixture.harness.db.transaction('system', (tx) => bookJobCost(tx, run.jobId));
     expect(cost!.totalMicros).toBe(1_500_000n);
   });
 
-  it('passed by the machine’s time is found by the sweep, as one of many', async () => {
+  it('is enforced by the sweep if machine time exceeds it, for one run of many', async () => {
     const runs = [];
     for (let at = 0; at < 5; at += 1) runs.push(await running({ maxCostUsd: 0.1 }));
     const over = runs[3]!;
     // An hour costs 0.12 USD.
-    await lab.query(`UPDATE job SET started_at = now() - interval '59 minutes' WHERE id = $1`, [over.jobId]);
-    expect(await stopOverBudget(lab.harness.db, { limit: 2 })).toMatchObject({ stopped: 1 });
+    await fixture.query(`UPDATE job SET started_at = now() - interval '59 minutes' WHERE id = $1`, [over.jobId]);
+    expect(await stopOverBudget(fixture.harness.db, { limit: 2 })).toMatchObject({ stopped: 1 });
     expect(await statusOf(over.jobId)).toMatchObject({ status: 'failed', code: 'budget_exceeded' });
-    expect(await stopOverBudget(lab.harness.db, { limit: 2 })).toMatchObject({ stopped: 0 });
+    expect(await stopOverBudget(fixture.harness.db, { limit: 2 })).toMatchObject({ stopped: 0 });
   });
 
-  it('that it does not have is nobody’s to look after', async () => {
+  it('is not checked for a run that has none', async () => {
     const run = await running();
     await spend(run, 1, 1_000_000);
     expect(await checks(run.jobId)).toBe(0);
-    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(false);
+    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(false);
   });
 
-  it('is not passed by what it allows exactly', async () => {
+  it('is not exceeded by a cost of exactly its amount', async () => {
     const run = await running({ maxCostUsd: 0.12 });
-    await lab.query(`UPDATE agent SET compute_micros_per_hour = 0 WHERE id = $1`, [run.agentId]);
+    await fixture.query(`UPDATE agent SET compute_micros_per_hour = 0 WHERE id = $1`, [run.agentId]);
     await spend(run, 1, 0.12);
-    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(false);
+    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(false);
     await spend(run, 2, 0.000001);
-    expect(await checkBudget(lab.harness.db, run.jobId)).toBe(true);
+    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(true);
   });
 });

@@ -4,7 +4,7 @@ import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { costSoFar } from '@muster/pricing';
 import { giveUpRun } from './give-up-run';
 
-/** Stops runs that have cost more than their budget, and fails them; on any number of replicas each once. */
+/** Stops and fails runs that cost more than their budget. With several replicas, each run fails once. */
 export function stopOverBudget(
   database: Database,
   { limit = 500 }: { limit?: number } = {},
@@ -28,7 +28,7 @@ export function stopOverBudget(
   });
 }
 
-/** Whether the run was over its budget, and is ended now. */
+/** Ends the run if it is over its budget. Returns whether it was. */
 export async function checkBudget(database: Database, jobId: string): Promise<boolean> {
   const now = database.now();
   return database.transaction('system', (tx) => endIfOver(tx, jobId, now));
@@ -36,7 +36,7 @@ export async function checkBudget(database: Database, jobId: string): Promise<bo
 
 type Budgeted = Pick<JobEntity, 'organizationId' | 'agentId'> & { maxCostMicros: MicroUsd; agentStatus: AgentStatus };
 
-/** Read again under its lock: it may have ended since, and another replica may be at it. */
+/** Reads the run again under its lock, because it may have ended since. Skips it if another replica processes it. */
 async function endIfOver(tx: Transaction, jobId: string, now: Date): Promise<boolean> {
   const [run] = await tx.query<Budgeted>(
     `SELECT j.organization_id, j.agent_id, j.max_cost_micros, a.status AS agent_status

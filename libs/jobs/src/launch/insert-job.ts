@@ -11,7 +11,7 @@ export interface NewJob {
   agentId: string;
   variables: Record<string, string>;
   vaultKeys?: string[];
-  /** With their variables filled in. */
+  /** Keys with the values of their variables. */
   concurrencyKeys?: Required<ConcurrencyKey>[] | null;
   priority?: number;
   maxRetries?: number;
@@ -24,20 +24,20 @@ export interface NewJob {
   batchRow?: number | null;
   retryOf?: string | null;
   attempt?: number;
-  /** What it runs of an installation, and what its script is told of that. */
+  /** Bundle of the pack installation that the job runs; `lineage` describes it to the script. */
   bundle?: JobBundle | null;
   lineage?: Record<string, string>;
-  /** How long it must wait before it may start. */
+  /** Time in milliseconds before which the job may not start. */
   delayMs?: number;
   source: LifecycleSource;
-  /** The trace that it belongs to, whoever writes it down. */
+  /** Trace that the job belongs to; by default the current one. */
   traceparent?: string | null;
 }
 
 export const defaultPriority = 5;
 export const defaultMaxRuntimeMs = 12 * 3600 * 1000;
 
-/** Writes a queued job down, records it on its agent's timeline, and enqueues its agent. */
+/** Inserts a queued job, records it in its agent's timeline, and enqueues the agent unless the job has a delay. */
 export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
   const id = newId();
   const { organizationId, agentId, delayMs = 0, source } = job;
@@ -114,7 +114,7 @@ export interface JobChange {
   data?: Record<string, unknown>;
 }
 
-/** A job's entry in its agent's timeline: what the stream's job events are made of. */
+/** Returns a job's entry for its agent's timeline. The job events of the stream are created from these entries. */
 export function jobEntry({
   jobId,
   status,

@@ -18,7 +18,7 @@ import { resolveKeys } from './resolve-keys';
 export interface LaunchInput extends LaunchJobBody {
   source?: LifecycleSource;
   scheduleId?: string;
-  /** Its schedule's. */
+  /** Budget of the schedule. */
   maxCostMicros?: MicroUsd | null;
 }
 
@@ -32,7 +32,7 @@ type Facts = LimitFacts & {
   agentStatus: string | null;
 };
 
-/** Queues a run of the workflow as it is now. It starts when its agent can take it. */
+/** Queues a run of the workflow's current revision. It starts when its agent can take it. */
 export async function launchJob(
   tx: Transaction,
   caller: Actor,
@@ -40,14 +40,14 @@ export async function launchJob(
   now: Date,
 ): Promise<{ jobId: string; status: 'queued' }> {
   const { organizationId } = caller;
-  const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...given } = input;
+  const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...request } = input;
   const {
     maxCostUsd,
     maxCostMicros: scheduleMaxCost = null,
     workflowPackInstallationId,
     concurrencyKeys = [],
     ...options
-  } = given;
+  } = request;
   const [facts] = await tx.query<Facts>(
     `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
@@ -68,7 +68,7 @@ export async function launchJob(
   requireSomethingToRun(facts.workflowRuns || installationId !== null);
   requireVariables(facts.workflowVariables, variables);
   requireKeyNames(options.vaultKeys);
-  // A schedule has looked already: there it is a reason to skip.
+  // The scheduler has checked this before, and skips the run if a secret is missing.
   if (!options.scheduleId) await requireSecrets(tx, organizationId, options.vaultKeys ?? []);
   // The installation's row stays locked until the commit; concurrent launches must not wait for one that pins it.
   if (installationId) tx.requireOwn();
@@ -83,7 +83,7 @@ export async function launchJob(
     workflowRevision: facts.workflowRevision,
     agentId,
     variables,
-    concurrencyKeys: resolveKeys({ asked: concurrencyKeys, ofWorkflow: facts.workflowKeys ?? [] }, variables),
+    concurrencyKeys: resolveKeys({ requested: concurrencyKeys, workflowKeys: facts.workflowKeys ?? [] }, variables),
     maxCostMicros,
     source,
   });
@@ -95,28 +95,28 @@ export async function launchJob(
   return { jobId, status: 'queued' };
 }
 
-/** Of several limits the least holds; null is none. */
+/** Returns the smallest limit; null means no limit. */
 export function leastOf(...limits: (MicroUsd | null)[]): MicroUsd | null {
   return limits.reduce((least, limit) => (limit !== null && (least === null || limit < least) ? limit : least), null);
 }
 
-/** No secret can have such a name, so the run could only wait for it in vain. */
+/** Throws if a key is not a valid name of a secret, because the run could never get such a secret. */
 export function requireKeyNames(vaultKeys: readonly string[] = []): void {
   const errors = vaultKeys.flatMap((key, at) => {
-    const fault = refusedVariableName(key);
-    return fault ? [{ field: `vaultKeys.${at}`, message: fault }] : [];
+    const error = refusedVariableName(key);
+    return error ? [{ field: `vaultKeys.${at}`, message: error }] : [];
   });
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
-/** Contract: a variable that the workflow does not name, or one missing, gets 400. */
-export function requireVariables(names: readonly string[], given: Record<string, string>): void {
+/** Throws if a variable is unknown to the workflow or missing (contract: 400). */
+export function requireVariables(names: readonly string[], values: Record<string, string>): void {
   const errors = [
-    ...Object.keys(given)
+    ...Object.keys(values)
       .filter((name) => !names.includes(name))
       .map((name) => ({ field: `variables.${name}`, message: `the workflow has no variable ${name}` })),
     ...names
-      .filter((name) => !Object.hasOwn(given, name))
+      .filter((name) => !Object.hasOwn(values, name))
       .map((name) => ({ field: `variables.${name}`, message: `the workflow needs the variable ${name}` })),
   ];
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });

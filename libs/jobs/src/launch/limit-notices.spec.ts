@@ -1,103 +1,103 @@
-import { settleJobCost } from '../ends/settle-job-cost';
+import { bookJobCost } from '../ends/book-job-cost';
 import { finishJob } from '../ends/finish-job';
 import { launchBatch } from '../batches/launch-batch';
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 
 describe('A month’s limit', () => {
-  let lab: JobsLab;
+  let fixture: JobsFixture;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
-    await lab.query(
+    fixture = await openJobsFixture();
+    await fixture.query(
       `INSERT INTO webhook_endpoint (id, organization_id, url, events)
        VALUES (gen_random_uuid(), $1, 'http://receiver.invalid/', '{limit.near,limit.reached}')`,
-      [lab.organizationId],
+      [fixture.organizationId],
     );
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
   const limitTo = ({ runs = null, usd = null }: { runs?: number | null; usd?: number | null }) =>
-    lab.query('UPDATE organization_settings SET monthly_run_limit = $1, monthly_spend_limit_micros = $2', [
+    fixture.query('UPDATE organization_settings SET monthly_run_limit = $1, monthly_spend_limit_micros = $2', [
       runs,
       usd === null ? null : usd * 1_000_000,
     ]);
   beforeEach(async () => {
     const tables = ['job', 'usage_event', 'usage_counter', 'webhook_event', 'organization_event'];
-    for (const table of tables) await lab.query(`DELETE FROM ${table}`);
-    await lab.query('UPDATE agent SET current_job_id = NULL');
+    for (const table of tables) await fixture.query(`DELETE FROM ${table}`);
+    await fixture.query('UPDATE agent SET current_job_id = NULL');
   });
-  const launch = (count: number, body = {}) => Promise.all(Array.from({ length: count }, () => lab.launch(body)));
+  const launch = (count: number, body = {}) => Promise.all(Array.from({ length: count }, () => fixture.launch(body)));
   const end = async (jobId: string, totalCostUsd: number) => {
-    const { organizationId } = lab;
-    await lab.harness.db.transaction('system', (tx) =>
+    const { organizationId } = fixture;
+    await fixture.harness.db.transaction('system', (tx) =>
       finishJob(tx, { organizationId, jobId, to: 'completed', source: 'watchdog', totalCostUsd }),
     );
-    await lab.harness.db.transaction('system', (tx) => settleJobCost(tx, jobId));
+    await fixture.harness.db.transaction('system', (tx) => bookJobCost(tx, jobId));
   };
   const batch = (rows: number) =>
-    lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
-      launchBatch(tx, lab.caller, {
-        input: { workflowId: lab.workflowId, agentIds: [lab.agentId] },
+    fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
+      launchBatch(tx, fixture.caller, {
+        input: { workflowId: fixture.workflowId, agentIds: [fixture.agentId] },
         rows: Array.from({ length: rows }, (_, at) => ({ row: at + 1, cells: new Map(), errors: [] })),
         now: new Date(),
       }),
     );
-  /** To webhook endpoints, and to who follows the organization; what is told at one moment has no order. */
-  const told = async () => ({
+  /** The notices to webhook endpoints and to followers of the organization. Notices of the same time have no order. */
+  const notices = async () => ({
     endpoints: (
-      await lab.query<{ fact: string }>(
-        `SELECT concat_ws(' ', type, details->>'limit', details->>'used', details->>'max') AS fact
+      await fixture.query<{ notice: string }>(
+        `SELECT concat_ws(' ', type, details->>'limit', details->>'used', details->>'max') AS notice
        FROM webhook_event ORDER BY type, created_at`,
       )
-    ).map(({ fact }) => fact),
+    ).map(({ notice }) => notice),
     followers: (
-      await lab.query<{ fact: string }>(
-        `SELECT concat_ws(' ', data->>'limit', data->>'percent') AS fact FROM organization_event
+      await fixture.query<{ notice: string }>(
+        `SELECT concat_ws(' ', data->>'limit', data->>'percent') AS notice FROM organization_event
        WHERE type = 'limit' ORDER BY (data->>'percent')::int, at`,
       )
-    ).map(({ fact }) => fact),
+    ).map(({ notice }) => notice),
   });
 
-  it('is told of once as near and once as used up, however many launches cross it side by side', async () => {
+  it('emits limit.near once and limit.reached once, however many concurrent launches cross it', async () => {
     await limitTo({ runs: 2000 });
     await batch(1590);
-    expect(await told()).toEqual({ endpoints: [], followers: [] });
+    expect(await notices()).toEqual({ endpoints: [], followers: [] });
     await launch(30);
-    expect(await told()).toEqual({
+    expect(await notices()).toEqual({
       endpoints: ['limit.near monthlyRunLimit 1600 2000'],
       followers: ['monthlyRunLimit 80'],
     });
     await batch(370);
-    await Promise.allSettled(Array.from({ length: 30 }, () => lab.launch()));
-    expect(await told()).toEqual({
+    await Promise.allSettled(Array.from({ length: 30 }, () => fixture.launch()));
+    expect(await notices()).toEqual({
       endpoints: ['limit.near monthlyRunLimit 1600 2000', 'limit.reached monthlyRunLimit 2000 2000'],
       followers: ['monthlyRunLimit 80', 'monthlyRunLimit 100'],
     });
   });
 
-  it('is told of once though what is held falls below it and comes to it again; one that is set anew is another', async () => {
+  it('emits limit.near once per limit value, even if reserved spend drops below the threshold and reaches it again', async () => {
     await limitTo({ usd: 10 });
     for (const _ of [1, 2, 3]) {
       const [jobId] = await launch(1, { maxCostUsd: 8 });
       await end(jobId!, 0);
     }
     const once = { endpoints: ['limit.near monthlySpendLimitUsd 8 10'], followers: ['monthlySpendLimitUsd 80'] };
-    expect(await told()).toEqual(once);
+    expect(await notices()).toEqual(once);
     await limitTo({ usd: 9 });
     await launch(1, { maxCostUsd: 8 });
-    expect(await told()).toEqual({
+    expect(await notices()).toEqual({
       endpoints: [...once.endpoints, 'limit.near monthlySpendLimitUsd 8 9'],
       followers: [...once.followers, 'monthlySpendLimitUsd 80'],
     });
   });
 
-  it('is told of by what runs turn out to have cost, at whatever moment they are settled', async () => {
+  it('emits its notices for the booked costs of runs, in whatever order they are booked', async () => {
     await limitTo({ usd: 20 });
     const jobs = await launch(9);
     await Promise.all(jobs.slice(0, 7).map((jobId) => end(jobId, 2)));
-    expect(await told()).toEqual({ endpoints: [], followers: [] });
+    expect(await notices()).toEqual({ endpoints: [], followers: [] });
     await Promise.all(jobs.slice(7).map((jobId) => end(jobId, 3)));
-    expect(await told()).toEqual({
+    expect(await notices()).toEqual({
       endpoints: ['limit.near monthlySpendLimitUsd 17 20', 'limit.reached monthlySpendLimitUsd 20 20'],
       followers: ['monthlySpendLimitUsd 80', 'monthlySpendLimitUsd 100'],
     });

@@ -28,7 +28,7 @@ interface Replayed extends Pick<
   runs: boolean;
 }
 
-/** Runs an ended job again exactly as it was: the same revision, variables and options, as a job of its own. */
+/** Launches an ended job again as a new job, with the same revision, variables and options. */
 export async function replayJob(
   tx: Transaction,
   caller: Principal,
@@ -56,8 +56,8 @@ export async function replayJob(
   }
   requireSomethingToRun(runs || job.bundle !== null);
   await requireSecrets(tx, organizationId, job.vaultKeys);
-  const asked = { count: 1, maxCostMicros: job.maxCostMicros };
-  await reserveRuns(tx, organizationId, { requested: asked, limits: await readLimits(tx, organizationId, now), now });
+  const requested = { count: 1, maxCostMicros: job.maxCostMicros };
+  await reserveRuns(tx, organizationId, { requested, limits: await readLimits(tx, organizationId, now), now });
   const jobId = await insertJob(tx, { ...job, organizationId, source: sourceOf(caller) });
   audit(tx, caller, { action: 'job.replay', target: { type: 'job', id: jobId }, changes: { replayOf: id } });
   return { jobId, status: 'queued' };

@@ -1,219 +1,223 @@
 import { AppError } from '@muster/contracts';
 import { monthOf } from '@muster/pricing';
 import { makeOrganization } from '@muster/testing';
-import { settleJobCost } from '../ends/settle-job-cost';
+import { bookJobCost } from '../ends/book-job-cost';
 import { finishJob } from '../ends/finish-job';
 import { launchBatch } from '../batches/launch-batch';
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { replayJob } from './replay-job';
 
 describe('A month’s limits', () => {
-  let lab: JobsLab;
+  let fixture: JobsFixture;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
+    fixture = await openJobsFixture();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
-  /** Nothing under way, nothing spent, and these limits. */
+  /** Deletes all jobs and all usage, and sets these limits. */
   const limitTo = async ({ runs = null, usd = null }: { runs?: number | null; usd?: number | null }) => {
-    await lab.query('DELETE FROM job');
-    await lab.query('DELETE FROM usage_event');
-    await lab.query('DELETE FROM usage_counter');
-    await lab.query('UPDATE workflow SET max_cost_micros = NULL');
-    await lab.query('UPDATE agent SET current_job_id = NULL');
-    await lab.query('UPDATE organization_settings SET monthly_run_limit = $1, monthly_spend_limit_micros = $2', [
+    await fixture.query('DELETE FROM job');
+    await fixture.query('DELETE FROM usage_event');
+    await fixture.query('DELETE FROM usage_counter');
+    await fixture.query('UPDATE workflow SET max_cost_micros = NULL');
+    await fixture.query('UPDATE agent SET current_job_id = NULL');
+    await fixture.query('UPDATE organization_settings SET monthly_run_limit = $1, monthly_spend_limit_micros = $2', [
       runs,
       usd === null ? null : usd * 1_000_000,
     ]);
   };
   const outcomes = async (launches: Promise<unknown>[]) => {
-    const settled = await Promise.allSettled(launches);
-    const refused = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
+    const results = await Promise.allSettled(launches);
+    const refused = results.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
     for (const reason of refused) {
       if (!(reason instanceof AppError) || reason.code !== 'billing_gate_closed') throw reason;
     }
-    return { launched: settled.length - refused.length, refused: refused.length };
+    return { launched: results.length - refused.length, refused: refused.length };
   };
-  const many = (count: number, body = {}) => outcomes(Array.from({ length: count }, () => lab.launch(body)));
+  const many = (count: number, body = {}) => outcomes(Array.from({ length: count }, () => fixture.launch(body)));
   const end = (jobId: string, to: 'completed' | 'failed' | 'cancelled', input = {}) =>
-    lab.harness.db.transaction('system', (tx) =>
+    fixture.harness.db.transaction('system', (tx) =>
       finishJob(tx, {
-        organizationId: lab.organizationId,
+        organizationId: fixture.organizationId,
         jobId,
         source: 'watchdog',
         ...(to === 'failed' ? { to, errorCode: 'script_failed' } : { to }),
         ...input,
       }),
     );
-  const settle = (jobId: string) => lab.harness.db.transaction('system', (tx) => settleJobCost(tx, jobId));
+  const bookCost = (jobId: string) => fixture.harness.db.transaction('system', (tx) => bookJobCost(tx, jobId));
   const reserved = async () =>
-    (await lab.query<{ sum: number }>('SELECT COALESCE(sum(reserved_micros), 0)::bigint AS sum FROM job'))[0]!.sum;
+    (await fixture.query<{ sum: number }>('SELECT COALESCE(sum(reserved_micros), 0)::bigint AS sum FROM job'))[0]!.sum;
   const batch = (rows: number, input = {}) =>
-    lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
-      launchBatch(tx, lab.caller, {
-        input: { workflowId: lab.workflowId, agentIds: [lab.agentId], ...input },
+    fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
+      launchBatch(tx, fixture.caller, {
+        input: { workflowId: fixture.workflowId, agentIds: [fixture.agentId], ...input },
         rows: Array.from({ length: rows }, (_, at) => ({ row: at + 1, cells: new Map(), errors: [] })),
         now: new Date(),
       }),
     );
 
-  it('let exactly one of 200 launches through that come at once where one is left', async () => {
+  it('admit exactly one of 200 concurrent launches if one run is left', async () => {
     await limitTo({ runs: 3 });
-    await lab.launch();
-    await lab.launch();
+    await fixture.launch();
+    await fixture.launch();
     expect(await many(200)).toEqual({ launched: 1, refused: 199 });
   });
 
-  it('count a run that has ended once, before its counter has it and after', async () => {
+  it('count an ended run once, before and after its counter includes it', async () => {
     await limitTo({ runs: 2 });
-    const jobId = await lab.launch();
+    const jobId = await fixture.launch();
     await end(jobId, 'completed');
-    const inCounter = async () => (await lab.query('SELECT runs FROM usage_counter'))[0]?.runs ?? 0;
+    const inCounter = async () => (await fixture.query('SELECT runs FROM usage_counter'))[0]?.runs ?? 0;
     expect(await inCounter()).toBe(0);
     expect(await many(2)).toEqual({ launched: 1, refused: 1 });
-    await Promise.all([settle(jobId), settle(jobId)]);
+    await Promise.all([bookCost(jobId), bookCost(jobId)]);
     expect(await inCounter()).toBe(1);
     expect(await many(2)).toEqual({ launched: 0, refused: 2 });
     await limitTo({ runs: 3 });
-    for (let run = 0; run < 2; run += 1) await end(await lab.launch(), 'failed');
+    for (let run = 0; run < 2; run += 1) await end(await fixture.launch(), 'failed');
     expect(await many(5)).toEqual({ launched: 1, refused: 4 });
   });
 
-  it('are kept by launches and batches that meet, near the limit and far from it', async () => {
+  it('apply to concurrent launches and batches, near the limit and far from it', async () => {
     await limitTo({ runs: 700 });
     const [single, batches] = await Promise.all([many(250), outcomes(Array.from({ length: 6 }, () => batch(90)))]);
     const total = single.launched + 90 * batches.launched;
-    expect(await lab.query('SELECT count(*)::int AS jobs FROM job')).toEqual([{ jobs: total }]);
+    expect(await fixture.query('SELECT count(*)::int AS jobs FROM job')).toEqual([{ jobs: total }]);
     expect(total).toBeLessThanOrEqual(700);
     expect(total).toBeGreaterThan(700 - 90);
   });
 
-  it('of spend are kept by a burst of budgets, and may be used up to the last micro-dollar', async () => {
+  it('apply to the budgets of concurrent launches, and can be used up to the last micro-dollar', async () => {
     await limitTo({ usd: 10 });
     expect(await many(50, { maxCostUsd: 2.5 })).toEqual({ launched: 4, refused: 46 });
-    await expect(lab.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(
+    await expect(fixture.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(
       "The run may cost 0.000001 USD, and the month's limit of 10 USD leaves 0: the rest is spent or reserved for open runs.",
     );
     expect(await reserved()).toBe(10_000_000);
   });
 
-  it('of spend are kept by the smallest budget right behind one that took the rest', async () => {
+  it('reject the smallest budget right after one that reserved the rest', async () => {
     await limitTo({ usd: 10 });
-    await lab.launch({ maxCostUsd: 10 });
-    await expect(lab.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(/leaves 0/);
+    await fixture.launch({ maxCostUsd: 10 });
+    await expect(fixture.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(/leaves 0/);
   });
 
-  it('of spend refuse a batch that does not fit as a whole', async () => {
+  it('reject a batch whose total budget exceeds what is left of the spend limit', async () => {
     await limitTo({ usd: 10 });
     await expect(batch(5, { maxCostUsd: 2.000001 })).rejects.toThrow(/The batch may cost 10.000005 USD/);
     expect(await reserved()).toBe(0);
     expect((await batch(5, { maxCostUsd: 2 })).queued).toBe(5);
   });
 
-  it('get back what a run did not spend once its cost is known, however it ended, and not before', async () => {
+  it('get back what a run did not spend once its cost is booked, however it ended, and not before', async () => {
     await limitTo({ usd: 10 });
     for (const to of ['completed', 'failed', 'cancelled'] as const) {
-      const jobId = await lab.launch({ maxCostUsd: 10 });
-      await expect(lab.launch({ maxCostUsd: 1 })).rejects.toThrow(/leaves 0/);
+      const jobId = await fixture.launch({ maxCostUsd: 10 });
+      await expect(fixture.launch({ maxCostUsd: 1 })).rejects.toThrow(/leaves 0/);
       await end(jobId, to);
-      await expect(lab.launch({ maxCostUsd: 1 })).rejects.toThrow(/leaves 0/);
-      await settle(jobId);
+      await expect(fixture.launch({ maxCostUsd: 1 })).rejects.toThrow(/leaves 0/);
+      await bookCost(jobId);
       expect(await reserved()).toBe(0);
     }
-    const deleted = await lab.launch({ maxCostUsd: 10 });
-    await lab.query('DELETE FROM job WHERE id = $1', [deleted]);
-    await lab.launch({ maxCostUsd: 10 });
+    const deleted = await fixture.launch({ maxCostUsd: 10 });
+    await fixture.query('DELETE FROM job WHERE id = $1', [deleted]);
+    await fixture.launch({ maxCostUsd: 10 });
   });
 
-  it('count what was spent: a settled run leaves so much less', async () => {
+  it('are reduced by the booked cost of a run', async () => {
     await limitTo({ usd: 10 });
-    const jobId = await lab.launch({ maxCostUsd: 10 });
+    const jobId = await fixture.launch({ maxCostUsd: 10 });
     await end(jobId, 'completed', { totalCostUsd: 4 });
-    await settle(jobId);
-    await expect(lab.launch({ maxCostUsd: 6.000001 })).rejects.toThrow(/leaves 6:/);
-    await lab.launch({ maxCostUsd: 6 });
+    await bookCost(jobId);
+    await expect(fixture.launch({ maxCostUsd: 6.000001 })).rejects.toThrow(/leaves 6:/);
+    await fixture.launch({ maxCostUsd: 6 });
   });
 
-  it('that come down hold from the next launch on, however far away they were a moment ago', async () => {
+  it('apply from the next launch on after they were lowered, however far away they were before', async () => {
     await limitTo({ runs: 1_000_000, usd: 1_000_000 });
-    for (let launched = 0; launched < 3; launched += 1) await lab.launch({ maxCostUsd: 1 });
-    await lab.query('UPDATE organization_settings SET monthly_run_limit = 4');
+    for (let launched = 0; launched < 3; launched += 1) await fixture.launch({ maxCostUsd: 1 });
+    await fixture.query('UPDATE organization_settings SET monthly_run_limit = 4');
     expect(await many(10, { maxCostUsd: 1 })).toEqual({ launched: 1, refused: 9 });
-    await lab.query('UPDATE organization_settings SET monthly_run_limit = NULL, monthly_spend_limit_micros = 6000000');
+    await fixture.query(
+      'UPDATE organization_settings SET monthly_run_limit = NULL, monthly_spend_limit_micros = 6000000',
+    );
     expect(await many(10, { maxCostUsd: 1 })).toEqual({ launched: 2, refused: 8 });
   });
 
-  it('count a run that has begun like one that is queued', async () => {
+  it('count a running job like a queued one', async () => {
     await limitTo({ runs: 3 });
-    const jobId = await lab.launch();
-    await lab.query("UPDATE job SET status = 'running', started_at = now() WHERE id = $1", [jobId]);
+    const jobId = await fixture.launch();
+    await fixture.query("UPDATE job SET status = 'running', started_at = now() WHERE id = $1", [jobId]);
     expect(await many(3)).toEqual({ launched: 2, refused: 1 });
   });
 
-  it('count no run of another organization when a queued run is started', async () => {
+  it('do not count runs of another organization when a queued run starts', async () => {
     await limitTo({ runs: 1 });
-    const jobId = await lab.launch();
-    const { id: other } = await makeOrganization(lab.harness.db);
-    await lab.query(
+    const jobId = await fixture.launch();
+    const { id: other } = await makeOrganization(fixture.harness.db);
+    await fixture.query(
       `INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, counted)
        SELECT gen_random_uuid(), 'run', $1, $2, 'completed', false FROM generate_series(1, 2)`,
       [other, monthOf(new Date())],
     );
-    expect(await lab.dispatch.startNext(lab.agentId)).toMatchObject({ action: 'start', jobId });
+    expect(await fixture.dispatch.startNext(fixture.agentId)).toMatchObject({ action: 'start', jobId });
   });
 
-  it('hold for replays', async () => {
+  it('apply to replays', async () => {
     await limitTo({ runs: 2 });
-    const jobId = await lab.launch({ maxCostUsd: 1 });
+    const jobId = await fixture.launch({ maxCostUsd: 1 });
     await end(jobId, 'completed');
     const replay = () =>
-      lab.harness.db.transaction({ organizationId: lab.organizationId }, (tx) =>
-        replayJob(tx, lab.caller, jobId, new Date()),
+      fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
+        replayJob(tx, fixture.caller, jobId, new Date()),
       );
     expect(await outcomes(Array.from({ length: 5 }, replay))).toEqual({ launched: 1, refused: 4 });
-    const rows = await lab.query('SELECT max_cost_micros, reserved_micros FROM job WHERE id <> $1', [jobId]);
+    const rows = await fixture.query('SELECT max_cost_micros, reserved_micros FROM job WHERE id <> $1', [jobId]);
     expect(rows).toHaveLength(1);
     expect(Object.values(rows[0])).toEqual([1_000_000, 1_000_000]);
   });
 
-  it('hold for retries: where none is left the failure is the end, and says why', async () => {
+  it('apply to retries: if no run is left, the failure is final and its timeline entry states why', async () => {
     await limitTo({ runs: 2 });
-    const first = await lab.launch({ maxRetries: 5 });
+    const first = await fixture.launch({ maxRetries: 5 });
     expect(await end(first, 'failed')).toMatchObject({ retried: true });
-    const [second] = await lab.query<{ id: string }>('SELECT id FROM job WHERE retry_of = $1', [first]);
+    const [second] = await fixture.query<{ id: string }>('SELECT id FROM job WHERE retry_of = $1', [first]);
     expect(await end(second!.id, 'failed')).toMatchObject({ retried: false });
-    const [entry] = await lab.query<{ data: { notRetried?: string } }>(
+    const [entry] = await fixture.query<{ data: { notRetried?: string } }>(
       `SELECT data FROM timeline_entry WHERE job_id = $1 ORDER BY seq DESC LIMIT 1`,
       [second!.id],
     );
     expect(entry!.data.notRetried).toContain("the month's limit of 2 runs is used up");
   });
 
-  it('of spend leave a retry what the attempt before it did not spend, and no more', async () => {
+  it('leave a retry what the attempt before it did not spend, and no more', async () => {
     await limitTo({ usd: 10 });
-    const first = await lab.launch({ maxCostUsd: 6, maxRetries: 2 });
+    const first = await fixture.launch({ maxCostUsd: 6, maxRetries: 2 });
     expect(await end(first, 'failed', { totalCostUsd: 4 })).toMatchObject({ retried: true });
     expect(await reserved()).toBe(10_000_000);
-    await expect(lab.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(/leaves 0/);
-    await settle(first);
+    await expect(fixture.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(/leaves 0/);
+    await bookCost(first);
     expect(await reserved()).toBe(6_000_000);
-    const [second] = await lab.query<{ id: string }>('SELECT id FROM job WHERE retry_of = $1', [first]);
+    const [second] = await fixture.query<{ id: string }>('SELECT id FROM job WHERE retry_of = $1', [first]);
     expect(await end(second!.id, 'failed', { totalCostUsd: 0.000001 })).toMatchObject({ retried: false });
-    await settle(second!.id);
+    await bookCost(second!.id);
     expect(await reserved()).toBe(0);
   });
 
   it.each([
     ['the launch’s', { launch: 1, workflow: 2 }, 1_000_000],
     ['the workflow’s', { launch: 3, workflow: 2 }, 2_000_000],
-    ['the workflow’s, where the launch has none', { workflow: 0.5 }, 500_000],
+    ['the workflow’s, because the launch has none', { workflow: 0.5 }, 500_000],
     ['none', {}, null],
-  ])('are not needed for a budget: the least holds, here %s', async (_, { launch, workflow }: any, expected) => {
+  ])('are not needed for a budget: the smallest applies, here %s', async (_, { launch, workflow }: any, expected) => {
     await limitTo({});
-    await lab.query('UPDATE workflow SET max_cost_micros = $1', [workflow === undefined ? null : workflow * 1_000_000]);
-    const jobId = await lab.launch(launch === undefined ? {} : { maxCostUsd: launch });
-    const [row] = await lab.query<{ budget: number | null }>(
+    await fixture.query('UPDATE workflow SET max_cost_micros = $1', [
+      workflow === undefined ? null : workflow * 1_000_000,
+    ]);
+    const jobId = await fixture.launch(launch === undefined ? {} : { maxCostUsd: launch });
+    const [row] = await fixture.query<{ budget: number | null }>(
       'SELECT max_cost_micros AS budget FROM job WHERE id = $1',
       [jobId],
     );

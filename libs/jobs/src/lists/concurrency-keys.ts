@@ -6,14 +6,14 @@ import { enqueueFirst } from '../dispatch/concurrency-keys';
 
 export interface ConcurrencyKeyRow {
   key: string;
-  /** The one that holds. */
+  /** The limit in effect: the smallest one. */
   limit: number;
   held: number;
   waiting: number;
   oldestWaitingSince: Date | null;
 }
 
-/** The keys that runs hold or wait for, and those with a limit of the organization's own. */
+/** Lists the keys that runs hold or wait for, and those for which the organization has set a limit. */
 export function listConcurrencyKeys(
   database: Database,
   organizationId: string,
@@ -36,7 +36,7 @@ export function listConcurrencyKeys(
 
 export type KeyHolder = Pick<ConcurrencyLeaseEntity, 'jobId' | 'agentId'> & { since: Date };
 
-/** The runs that hold a key, the first that took it first. */
+/** Lists the runs that hold a key, in the order in which they acquired it. */
 export function listKeyHolders(database: Database, organizationId: string, key: string): Promise<KeyHolder[]> {
   return database.query<KeyHolder>(
     { organizationId },
@@ -47,7 +47,10 @@ export function listKeyHolders(database: Database, organizationId: string, key: 
   );
 }
 
-/** Runs that hold the key go on; those that wait for it are looked at by the new limit. */
+/**
+ * Sets the limit of the organization for a key. Runs that hold the key continue; waiting jobs are dispatched by the new
+ * limit.
+ */
 export async function setConcurrencyLimit(
   tx: Transaction,
   caller: Principal,

@@ -25,8 +25,8 @@ const columns = [
 const pageRows = 200;
 
 /**
- * Runs as CSV, in the order asked for, a piece for each page: each page begins behind the last one's end, so that
- * neither the rows nor the file are ever held. What is queued meanwhile is no part of it.
+ * Exports runs as CSV in the requested order, page by page. Each page starts after the end of the one before it, so
+ * neither the rows nor the file are held in memory. Runs that are queued during the export are excluded.
  */
 export async function* exportJobs(
   database: Database,
@@ -34,10 +34,10 @@ export async function* exportJobs(
   { filter, sort, now }: { filter: JobFilters; sort?: JobSort; now: Date },
 ): AsyncGenerator<string> {
   yield `\ufeff${csvLine(columns)}`;
-  const asked = { ...filter, to: filter.to ?? now.toISOString() };
+  const bounded = { ...filter, to: filter.to ?? now.toISOString() };
   for (let cursor: string | undefined; ;) {
     const page = pageOf({ limit: pageRows, cursor }, ...sortKindsOf(sort));
-    const rows = await listJobs(database, organizationId, { page, filter: asked, sort });
+    const rows = await listJobs(database, organizationId, { page, filter: bounded, sort });
     const { items, nextCursor } = paginate(rows, page, placeOf);
     if (items.length > 0) yield items.map(lineOf).join('');
     if (nextCursor === null) return;

@@ -2,23 +2,23 @@ import { AppError, type FailureCauses, type FailureQuery } from '@muster/contrac
 import type { Database } from '@muster/database';
 import { firstIdAt } from '@muster/platform';
 
-/** So many of the latest failed runs one answer looks at, and so many causes it names. */
-const mostRuns = 5_000;
-const mostCauses = 50;
+/** Maximum number of failed runs that one response covers (the latest ones), and of causes that it contains. */
+const maxRuns = 5_000;
+const maxCauses = 50;
 const dayMs = 24 * 60 * 60_000;
-/** What ended in a time was queued at most this long before it. */
-const longestRunMs = 7 * dayMs;
-const longestMessage = 500;
+/** Maximum time between the queueing and the end of a run; bounds the ids that are read. */
+const maxRunMs = 7 * dayMs;
+const maxMessageLength = 500;
 
-/** What a run's error begins with: the line that says what went wrong. */
+/** The first line of a run's error, which states the cause; its error code if it has no message. */
 function messageSql(error: string, code: string): string {
-  return `left(COALESCE(split_part(${error}, E'\\n', 1), ${code}, ''), ${longestMessage})`;
+  return `left(COALESCE(split_part(${error}, E'\\n', 1), ${code}, ''), ${maxMessageLength})`;
 }
 
-/** The same for runs that failed for the same reason: words with a digit in them (numbers, ids, times) are set aside. */
+/** Key that is equal for runs that failed for the same reason: words with a digit (numbers, ids, times) are ignored. */
 export function causeSql(error: string, code: string): string {
-  const words = `regexp_replace(${messageSql(error, code)}, '[[:alnum:]_.:+/-]*[0-9][[:alnum:]_.:+/-]*', '#', 'g')`;
-  return `left(md5(COALESCE(${code}, '') || ' ' || ${words}), 16)`;
+  const withoutNumbers = `regexp_replace(${messageSql(error, code)}, '[[:alnum:]_.:+/-]*[0-9][[:alnum:]_.:+/-]*', '#', 'g')`;
+  return `left(md5(COALESCE(${code}, '') || ' ' || ${withoutNumbers}), 16)`;
 }
 
 interface CauseRow {
@@ -32,10 +32,10 @@ interface CauseRow {
   firstAt: Date;
   lastAt: Date;
   lastJobId: string;
-  looked: number;
+  covered: number;
 }
 
-/** Failed runs by what they failed of, the most recent cause first. */
+/** Groups failed runs by their cause, the most recent cause first. */
 export async function groupFailures(
   database: Database,
   organizationId: string,
@@ -55,19 +55,19 @@ export async function groupFailures(
          AND COALESCE(j.finished_at, j.queued_at) >= $3
          AND ($4::timestamptz IS NULL OR COALESCE(j.finished_at, j.queued_at) < $4) AND ($5::uuid IS NULL OR j.workflow_id = $5)
          AND ($6::uuid IS NULL OR j.agent_id = $6)
-       ORDER BY j.id DESC LIMIT ${mostRuns}
+       ORDER BY j.id DESC LIMIT ${maxRuns}
      ), grouped AS (
        SELECT cause, (array_agg(message ORDER BY at DESC))[1] AS message, min(error_code) AS error_code,
               count(*)::int AS runs, count(DISTINCT agent_id)::int AS agents,
               CASE WHEN min(workflow_id::text) = max(workflow_id::text) THEN min(workflow_id::text)::uuid END AS workflow_id,
               min(at) AS first_at, max(at) AS last_at, (array_agg(id ORDER BY at DESC))[1] AS last_job_id
-       FROM failed GROUP BY cause ORDER BY last_at DESC LIMIT ${mostCauses}
+       FROM failed GROUP BY cause ORDER BY last_at DESC LIMIT ${maxCauses}
      )
-     SELECT g.*, w.name AS workflow_name, (SELECT count(*)::int FROM failed) AS looked
+     SELECT g.*, w.name AS workflow_name, (SELECT count(*)::int FROM failed) AS covered
      FROM grouped g LEFT JOIN workflow w ON w.id = g.workflow_id ORDER BY g.last_at DESC`,
     [
       organizationId,
-      firstIdAt(new Date(since.getTime() - longestRunMs)),
+      firstIdAt(new Date(since.getTime() - maxRunMs)),
       since,
       to ?? null,
       workflowId ?? null,
@@ -76,11 +76,11 @@ export async function groupFailures(
     'group_failures',
   );
   return {
-    causes: rows.map(({ looked: _, firstAt, lastAt, ...row }) => ({
+    causes: rows.map(({ covered: _, firstAt, lastAt, ...row }) => ({
       ...row,
       firstAt: firstAt.toISOString(),
       lastAt: lastAt.toISOString(),
     })),
-    complete: (rows[0]?.looked ?? 0) < mostRuns,
+    complete: (rows[0]?.covered ?? 0) < maxRuns,
   };
 }

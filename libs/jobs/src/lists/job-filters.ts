@@ -7,30 +7,30 @@ export type JobFilters = Omit<JobFilter, 'limit' | 'cursor' | 'sort'>;
 
 type Placed = (value: unknown) => string;
 
-/** What an index answers in the order of ids: $1, the organization, and of what is asked for the narrowest. */
+/** Conditions that an index answers in the order of ids: the organization ($1), the times, and the narrowest filter. */
 export function rangeOf(filter: JobFilters, placed: Placed): string[] {
   const { from, to, q } = filter;
   const range = ['organization_id = $1'];
-  if (from) range.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}`);
-  if (to) range.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + apartMs)))}`);
-  // A whole id is nobody's error: it is the run's.
+  if (from) range.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - maxDriftMs)))}`);
+  if (to) range.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + maxDriftMs)))}`);
+  // A complete id is searched only as the id of a run.
   if (q && isUuid(q)) range.push(`id = ${placed(q)}`);
   const [first] = rangesOf(filter);
   if (!first) return range;
-  const value = placed(first.of(filter));
+  const value = placed(first.read(filter));
   range.push(`${first.column} = ${value}`);
-  // What is another organization's is not searched for rows of ours.
+  // If the owner belongs to another organization, no rows of this organization are read.
   if (first.owner) range.push(`EXISTS (SELECT FROM ${first.owner} o WHERE o.id = ${value} AND o.organization_id = $1)`);
   return range;
 }
 
-/** What is looked at in that range, row by row. */
-export function lookedOf(filter: JobFilters, placed: Placed): string[] {
+/** Conditions that are checked row by row within that range. */
+export function rowConditions(filter: JobFilters, placed: Placed): string[] {
   return [...timeAndText(filter, placed), ...equal(filter, rangesOf(filter).slice(1), placed)];
 }
 
-/** All that is asked for, row by row: in an order that is not that of ids. */
-export function allOf(filter: JobFilters, placed: Placed): string[] {
+/** All conditions, checked row by row, for an order that is not the order of ids. */
+export function allConditions(filter: JobFilters, placed: Placed): string[] {
   return [...timeAndText(filter, placed), ...equal(filter, rangesOf(filter), placed)];
 }
 
@@ -46,50 +46,56 @@ function timeAndText({ from, to, q, error, variable, cause }: JobFilters, placed
 }
 
 function equal(filter: JobFilters, columns: Range[], placed: Placed): string[] {
-  return columns.map(({ column, of }) => `${column} = ${placed(of(filter))}`);
+  return columns.map(({ column, read }) => `${column} = ${placed(read(filter))}`);
 }
 
 function rangesOf(filter: JobFilters): Range[] {
-  return ranges.filter((each) => each.of(filter) !== undefined);
+  return ranges.filter((each) => each.read(filter) !== undefined);
 }
 
-/** With the name of a variable before it, its value has that part; else the value of any. */
-function hasVariable(asked: string, placed: Placed): string {
-  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(asked) ?? [];
-  if (name === undefined) return anyVariable(placed(asked));
+/**
+ * `NAME=text` matches a variable with this name whose value contains the text; other input matches the value of any
+ * variable.
+ */
+function hasVariable(input: string, placed: Placed): string {
+  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(input) ?? [];
+  if (name === undefined) return anyVariable(placed(input));
   return `variables ? ${placed(name)} AND ${hasPart(`variables ->> ${placed(name)}`, placed(value))}`;
 }
 
-function anyVariable(asked: string): string {
-  return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${hasPart('v.value', asked)})`;
+function anyVariable(text: string): string {
+  return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${hasPart('v.value', text)})`;
 }
 
-/** Part of its id, of its error, of a variable's value, or of its workflow's name. */
+/** Matches part of the id, of the error, of the value of a variable, or of the name of the workflow. */
 function contains(q: string): string {
   return `(strpos(id::text, lower(${q})) > 0 OR ${hasPart('error', q)} OR ${anyVariable(q)} OR workflow_id IN (
     SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', q)}))`;
 }
 
-/** Only what failed has a cause. */
+/** Returns the requested status. Only failed runs have a cause. */
 function statusOf({ status, cause }: JobFilters): string | undefined {
   return status ?? (cause === undefined ? undefined : 'failed');
 }
 
 interface Range {
   column: string;
-  of: (filter: JobFilters) => string | undefined;
+  read: (filter: JobFilters) => string | undefined;
   owner?: string;
 }
 
-/** So far a run's time may be from that of its id: they are two clocks, and a batch takes a while. */
-const apartMs = 10 * 60_000;
+/**
+ * Maximum difference between a run's time and the time in its id: they come from two clocks, and inserting a batch
+ * takes time.
+ */
+const maxDriftMs = 10 * 60_000;
 
-/** What an index has in the order of ids, the narrowest first. Of the completed there are too many for one. */
+/** Columns with an index in the order of ids, the narrowest first. There are too many completed runs for an index. */
 const ranges: Range[] = [
-  { column: 'batch_id', of: ({ batchId }) => batchId, owner: 'batch' },
-  { column: 'schedule_id', of: ({ scheduleId }) => scheduleId },
-  { column: 'agent_id', of: ({ agentId }) => agentId, owner: 'agent' },
-  { column: 'status', of: (filter) => (statusOf(filter) === 'completed' ? undefined : statusOf(filter)) },
-  { column: 'workflow_id', of: ({ workflowId }) => workflowId, owner: 'workflow' },
-  { column: 'status', of: (filter) => (statusOf(filter) === 'completed' ? 'completed' : undefined) },
+  { column: 'batch_id', read: ({ batchId }) => batchId, owner: 'batch' },
+  { column: 'schedule_id', read: ({ scheduleId }) => scheduleId },
+  { column: 'agent_id', read: ({ agentId }) => agentId, owner: 'agent' },
+  { column: 'status', read: (filter) => (statusOf(filter) === 'completed' ? undefined : statusOf(filter)) },
+  { column: 'workflow_id', read: ({ workflowId }) => workflowId, owner: 'workflow' },
+  { column: 'status', read: (filter) => (statusOf(filter) === 'completed' ? 'completed' : undefined) },
 ];

@@ -2,7 +2,7 @@ import type { JobStatus } from '@muster/contracts';
 
 export interface ProgressFacts {
   status: JobStatus;
-  /** What the worker says. */
+  /** Percentage that the worker reported; null if it reported none. */
   percent: number | null;
   stepsTotal: number;
   stepsPassed: number;
@@ -11,16 +11,16 @@ export interface ProgressFacts {
 }
 
 /**
- * What the worker says, or else the share of its steps that are over. A completed job is done, whatever it said; one that
- * failed came no further than the steps that passed.
+ * Returns the reported percentage, or else the share of ended steps. A completed job has 100 %, and a failed job at
+ * most the share of passed steps.
  */
 export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFailed, currentStep }: ProgressFacts) {
   const over = stepsTotal === 0 ? 0 : (100 * (stepsPassed + stepsFailed)) / stepsTotal;
   const passed = stepsTotal === 0 ? 100 : (100 * stepsPassed) / stepsTotal;
   const reached = percent ?? over;
-  const shown = status === 'failed' ? Math.min(reached, passed) : reached;
+  const limited = status === 'failed' ? Math.min(reached, passed) : reached;
   return {
-    percent: status === 'completed' ? 100 : Math.round(shown * 10) / 10,
+    percent: status === 'completed' ? 100 : Math.round(limited * 10) / 10,
     stepsTotal,
     stepsPassed,
     stepsFailed,
@@ -28,10 +28,10 @@ export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFail
   };
 }
 
-/** The steps of the job that $1 names, counted; or none of them, where nobody asks. */
-export function countedSteps(asked = 'true'): string {
+/** Counts the steps of the job with the id $1; with the condition false, none. */
+export function countedSteps(condition = 'true'): string {
   return `(
     SELECT count(*)::int AS steps_total, (count(*) FILTER (WHERE status = 'passed'))::int AS steps_passed,
            (count(*) FILTER (WHERE status = 'failed'))::int AS steps_failed
-    FROM job_step WHERE job_id = $1 AND ${asked})`;
+    FROM job_step WHERE job_id = $1 AND ${condition})`;
 }

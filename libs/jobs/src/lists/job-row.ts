@@ -3,7 +3,7 @@ import type { Database, JobEntity, Transaction } from '@muster/database';
 
 import { waitingForKey } from '../dispatch/concurrency-keys';
 
-/** A job as it is shown, with its steps counted. */
+/** A job as the API presents it, with its steps counted. */
 export interface JobRow extends Pick<
   JobEntity,
   | 'id'
@@ -51,18 +51,18 @@ export interface JobRow extends Pick<
   stepsPassed: number;
   stepsFailed: number;
   stepRunning: string | null;
-  /** The oldest of its open questions. */
+  /** The oldest open question of the job. */
   asking: JobAsking | null;
   waitedForPersonSeconds: number;
   waitingForKey: WaitingForKey | null;
 }
 
 export interface ListedJob extends JobRow {
-  /** What it is sorted by, as its page's cursor has it; empty where it has none. */
+  /** The value that the list is sorted by, in the form of a page cursor; empty if the job has no such value. */
   sortValue?: string;
 }
 
-/** For `FROM job j`, with the steps counted beside it. */
+/** Columns of a JobRow, for `FROM ${jobSource}`. */
 export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.workflow_revision, j.agent_id,
   j.schedule_id, j.batch_id, j.retry_of, j.attempt, j.priority, j.variables, j.max_retries, j.retry_delay_ms,
   j.max_runtime_ms, j.max_cost_micros, j.bundle, j.queued_at, j.started_at, j.finished_at, j.waiting_reason, j.waiting_since,
@@ -88,7 +88,7 @@ export const jobSource = `job j CROSS JOIN LATERAL (
          (array_agg(name ORDER BY step_order DESC) FILTER (WHERE status = 'running'))[1] AS running
   FROM job_step WHERE job_id = j.id) s`;
 
-/** What a listed one weighs. */
+/** Approximate size in bytes of a listed job. */
 export const bytesOfJob = `octet_length(variables::text) + COALESCE(octet_length(result::text), 0)`;
 
 export async function findJob(database: Database, organizationId: string, id: string): Promise<JobRow> {
@@ -103,16 +103,17 @@ export async function findJob(database: Database, organizationId: string, id: st
 }
 
 /**
- * Locks it in front of the next statement and in the same round trip. A statement that waits for a lock goes on with
- * what it had seen of other rows before the wait, so whatever decides or counts by those has its lock in front of it.
+ * Locks the job before the next statement, in the same round trip. A statement that waits for a lock continues with the
+ * snapshot of other rows from before the wait. So a statement that decides by other rows, or counts them, must have its
+ * lock before it.
  */
 export function lockJobFirst(tx: Transaction, organizationId: string, id: string): void {
   tx.defer('SELECT FROM job WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId], 'lock_job');
 }
 
 /**
- * The organization and the agent of a job, for a caller that is known by a signature alone. The agent is null for a job that
- * was deleted. Returns null if the job has never existed.
+ * Returns the organization and the agent of a job, for a caller that is known by a signature alone. The agent is null for
+ * a deleted job. Returns null if the job has never existed.
  */
 export async function ownerOfJob(
   database: Database,

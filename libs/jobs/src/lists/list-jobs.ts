@@ -2,11 +2,11 @@ import { findAgent } from '@muster/agents';
 import type { JobSort, MicroUsd } from '@muster/contracts';
 import { type Database, type JobEntity, pageWithin, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { type JobFilters, lookedOf, rangeOf } from './job-filters';
+import { type JobFilters, rangeOf, rowConditions } from './job-filters';
 import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
 import { type JobSorting, listSortedJobs, sortingOf } from './list-sorted-jobs';
 
-/** Newest first unless asked otherwise: ids are made in the order of time. */
+/** Lists jobs, newest first by default: ids increase with time. */
 export function listJobs(
   database: Database,
   organizationId: string,
@@ -24,7 +24,7 @@ export function listJobs(
     from: 'job',
     columns: 'id',
     within: range,
-    filter: lookedOf(filter, placed),
+    filter: rowConditions(filter, placed),
     order,
     limit: placed(page.limit + 1),
   });
@@ -38,7 +38,7 @@ export function listJobs(
   );
 }
 
-/** What the cursor of a page in that order has of its last row. */
+/** Returns the kinds of the values that a page cursor of this order contains. */
 export function sortKindsOf(sort: JobSort = '-queuedAt'): JobSorting['cursor'] {
   return sortingOf(sort).cursor;
 }
@@ -51,7 +51,10 @@ export interface RunRow extends Pick<JobEntity, 'id' | 'status' | 'startedAt' | 
   stepsFailed: number;
 }
 
-/** Interface 4.1: the agent's 20 most recent runs, with what their AI calls cost: what began, the latest start first. */
+/**
+ * Lists the 20 most recent runs of the agent that have started, with the cost of their AI calls, latest start first
+ * (interface 4.1).
+ */
 export async function listAgentRuns(database: Database, organizationId: string, agentId: string): Promise<RunRow[]> {
   const rows = await database.query<RunRow>(
     { organizationId },

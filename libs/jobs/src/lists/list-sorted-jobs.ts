@@ -1,10 +1,10 @@
 import type { JobSort } from '@muster/contracts';
 import { behindOf, type Database, exact, pageWithin, scanWithin } from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
-import { allOf, type JobFilters, lookedOf, rangeOf } from './job-filters';
+import { allConditions, type JobFilters, rangeOf, rowConditions } from './job-filters';
 import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
 
-/** With what a page's statement says of it. */
+/** A listed job with the page data that the statement returns. */
 interface FoundJob extends ListedJob {
   pageRows: number;
   scanEnd: boolean;
@@ -16,28 +16,28 @@ export interface JobSorting {
   kind: 'queued' | 'other';
   name: SortName;
   descends: boolean;
-  /** What a cursor has of the last row. */
+  /** Kinds of the values that a page cursor contains. */
   cursor: SortKind[];
 }
 
 interface Order {
-  /** What an index has the runs in the order of, where they have it: `of` is what is read, `key` its column, `id` the run's. */
-  of: string;
+  /** An index in this order: `source` is the table or join, `key` the indexed column, `id` the id of the run. */
+  source: string;
   key: string;
   id: string;
-  /** The same of a row of `job`, whether an index has it or not. */
+  /** Expression for the same value of a row of `job`. */
   value: string;
   type: 'timestamptz' | 'bigint';
-  /** Rows that one answer looks at: those of a run's cost are looked at with the run. */
+  /** Maximum number of rows that one response scans. Fewer for costs, because their runs are read with them. */
   rows: number;
 }
 
 const millis = (column: string) => `floor(EXTRACT(epoch FROM ${column}) * 1000)`;
 const ofTime = (key: string): Order => ({
-  ...{ of: 'job', key, id: 'id', value: key, type: 'timestamptz', rows: 2500 },
+  ...{ source: 'job', key, id: 'id', value: key, type: 'timestamptz', rows: 2500 },
 });
 const ofCost = (key: string, value: string): Order => ({
-  ...{ of: 'run_cost r JOIN job j ON j.id = r.job_id', key, id: 'job_id', value },
+  ...{ source: 'run_cost r JOIN job j ON j.id = r.job_id', key, id: 'job_id', value },
   ...{ type: 'bigint', rows: 800 },
 });
 
@@ -45,12 +45,12 @@ const orders: Record<Exclude<SortName, 'queuedAt'>, Order> = {
   startedAt: ofTime('started_at'),
   finishedAt: ofTime('finished_at'),
   durationMs: ofCost('duration_ms', `(${millis('finished_at')} - ${millis('started_at')})::bigint`),
-  // What an open run has cost so far is nothing that it could be sorted by.
+  // The current cost of an open run is not a value to sort by.
   totalCostUsd: ofCost('total_micros', 'CASE WHEN finished_at IS NOT NULL THEN total_cost_micros END'),
 };
 
-/** So many runs are sorted as they are; of more, an index's order is gone along. */
-const sortedAtOnce = 2500;
+/** Maximum number of runs that are sorted; for more, the index of the order is scanned. */
+const maxSortedRuns = 2500;
 
 export function sortingOf(sort: JobSort): JobSorting {
   const descends = sort.startsWith('-');
@@ -59,32 +59,37 @@ export function sortingOf(sort: JobSort): JobSorting {
   return { kind: 'other', name, descends, cursor: [orders[name].type === 'bigint' ? 'amount' : 'instant', 'id'] };
 }
 
-interface Asked {
+interface ListRequest {
   page: Page;
   filter: JobFilters;
   sorting: JobSorting;
 }
 
 /**
- * Runs in the order of what they have; those that have it not yet, or never, come behind, in the order of their ids.
- * Where an index narrows what is asked for to few, these are sorted. Else the index of the order is gone along, within
- * bounds, and what has no value comes when that is at its end.
+ * Lists runs in the order of one of their values. Runs without the value come last, in the order of their ids. If an
+ * index narrows the filter to few runs, these are sorted. Otherwise the index of the order is scanned within bounds,
+ * and the runs without the value follow after its end.
  */
-export async function listSortedJobs(database: Database, organizationId: string, asked: Asked): Promise<ListedJob[]> {
-  const { page, sorting } = asked;
+export async function listSortedJobs(
+  database: Database,
+  organizationId: string,
+  request: ListRequest,
+): Promise<ListedJob[]> {
+  const { page, sorting } = request;
   const order = orders[sorting.name as keyof typeof orders];
-  if (await areFew(database, organizationId, asked)) return read(database, organizationId, asked, sortedRows(order));
+  if (await areFew(database, organizationId, request))
+    return read(database, organizationId, request, sortedRows(order));
   const isBehind = page.after?.[0] === '';
-  const valued = isBehind ? [] : await read(database, organizationId, asked, rowsByIndex(order));
+  const valued = isBehind ? [] : await read(database, organizationId, request, rowsByIndex(order));
   const isCut = valued.length > page.limit || (valued[0]?.pageRows ?? 0) > valued.length;
   if (isCut || valued.at(-1)?.scanEnd) return valued;
-  const rest = { ...asked, page: { limit: page.limit - valued.length, after: isBehind ? page.after : null } };
-  const others = await read(database, organizationId, rest, rowsWithout(order));
+  const remaining = { ...request, page: { limit: page.limit - valued.length, after: isBehind ? page.after : null } };
+  const others = await read(database, organizationId, remaining, rowsWithout(order));
   return joined(valued, others);
 }
 
-/** What is read of the page's rows before they are read whole: `id`, `sort_key`, `matches` and `scan_end`. */
-type Listing = (of: {
+/** Statement for the rows of a page before they are read completely: `id`, `sort_key`, `matches` and `scan_end`. */
+type Listing = (input: {
   filter: JobFilters;
   after: { value: string; id: string } | null;
   descends: boolean;
@@ -97,7 +102,7 @@ const beyond = (descends: boolean) => (descends ? '<' : '>');
 
 function sortedRows({ value, type }: Order): Listing {
   return ({ filter, after, descends, limit, placed }) => {
-    const conditions = [...rangeOf(filter, placed), ...lookedOf(filter, placed)];
+    const conditions = [...rangeOf(filter, placed), ...rowConditions(filter, placed)];
     const found = `SELECT id, ${value} AS sort_key FROM job WHERE ${conditions.join(' AND ')}`;
     const behind = after ? [behindOf({ last: after.value, id: after.id, descends, type, placed })] : ['true'];
     return `SELECT id, sort_key, true AS matches, false AS scan_end FROM (${found}) found
@@ -105,37 +110,37 @@ function sortedRows({ value, type }: Order): Listing {
   };
 }
 
-function rowsByIndex({ of, key, id, type, rows }: Order): Listing {
+function rowsByIndex({ source, key, id, type, rows }: Order): Listing {
   return ({ filter, after, descends, limit, placed }) => {
-    const owner = of === 'job' ? 'organization_id' : 'r.organization_id';
+    const owner = source === 'job' ? 'organization_id' : 'r.organization_id';
     const within = [`${owner} = $1`, `${key} IS NOT NULL`];
     if (after) {
       within.push(`(${key}, ${id}) ${beyond(descends)} (${placed(after.value)}::${type}, ${placed(after.id)}::uuid)`);
     }
     const order = `${key} ${direction(descends)}, ${id} ${direction(descends)}`;
     const listed = scanWithin({
-      from: of,
+      from: source,
       columns: `${id}, ${key}`,
       within,
-      filter: allOf(filter, placed),
+      filter: allConditions(filter, placed),
       order,
       limit,
       rows,
     });
-    // The order's own columns are enough for a page that nothing is looked at for: the runs are joined afterwards.
+    // A page without filters needs only the columns of the order; the runs are joined afterwards.
     return `SELECT ${id} AS id, ${key} AS sort_key, matches, scan_end FROM (${listed}) listed`;
   };
 }
 
-function rowsWithout({ of, key, rows, type }: Order): Listing {
+function rowsWithout({ source, key, rows, type }: Order): Listing {
   return ({ filter, after, descends, limit, placed }) => {
     const within = ['organization_id = $1'];
     if (after) within.push(`id ${beyond(descends)} ${placed(after.id)}::uuid`);
-    // Asked row by row: an EXISTS is planned as one walk through all costs.
+    // A subquery per row: Postgres would plan an EXISTS as a scan of all costs.
     const cost = `(SELECT r.${key} FROM run_cost r WHERE r.job_id = scanned.id)`;
-    const looked = [`${of === 'job' ? key : cost} IS NULL`, ...allOf(filter, placed)];
+    const conditions = [`${source === 'job' ? key : cost} IS NULL`, ...allConditions(filter, placed)];
     const order = `id ${direction(descends)}`;
-    const listed = scanWithin({ from: 'job', columns: 'id', within, filter: looked, order, limit, rows });
+    const listed = scanWithin({ from: 'job', columns: 'id', within, filter: conditions, order, limit, rows });
     return `SELECT id, NULL::${type} AS sort_key, matches, scan_end FROM (${listed}) listed`;
   };
 }
@@ -143,7 +148,7 @@ function rowsWithout({ of, key, rows, type }: Order): Listing {
 async function read(
   database: Database,
   organizationId: string,
-  { page, filter, sorting: { name, descends } }: Asked,
+  { page, filter, sorting: { name, descends } }: ListRequest,
   listing: Listing,
 ): Promise<FoundJob[]> {
   const values: unknown[] = [organizationId];
@@ -162,18 +167,18 @@ async function read(
   );
 }
 
-async function areFew(database: Database, organizationId: string, { filter }: Asked): Promise<boolean> {
+async function areFew(database: Database, organizationId: string, { filter }: ListRequest): Promise<boolean> {
   const values: unknown[] = [organizationId];
   const range = rangeOf(filter, (value) => `$${values.push(value)}`);
   const [found] = await database.query<{ count: number }>(
     { organizationId },
-    `SELECT count(*)::int AS count FROM (SELECT FROM job WHERE ${range.join(' AND ')} LIMIT ${sortedAtOnce + 1}) few`,
+    `SELECT count(*)::int AS count FROM (SELECT FROM job WHERE ${range.join(' AND ')} LIMIT ${maxSortedRuns + 1}) few`,
     values,
   );
-  return found!.count <= sortedAtOnce;
+  return found!.count <= maxSortedRuns;
 }
 
-/** Both parts as one page: an early end of the second is one of the page. */
+/** Joins both parts to one page. An early end of the second part is an early end of the page. */
 function joined(valued: FoundJob[], others: FoundJob[]): ListedJob[] {
   const [first, ...following] = [...valued, ...others];
   if (!first) return [];

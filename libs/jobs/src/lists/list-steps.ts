@@ -15,7 +15,7 @@ export async function listSteps(
   organizationId: string,
   { jobId, page }: { jobId: string; page: Page },
 ): Promise<StepRow[]> {
-  // A job without steps answers one row of nothing, and an unknown one none.
+  // A job without steps returns one row of nulls, and an unknown job none.
   const rows = await database.query<StepRow>(
     { organizationId },
     pageWithin(

@@ -3,7 +3,7 @@ import { BaseConfig } from '@muster/platform';
 import { type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
 import { measureRuns } from './measure-runs';
 
-describe('measured runs', () => {
+describe('measureRuns', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -11,7 +11,7 @@ describe('measured runs', () => {
   });
   afterAll(() => harness.close());
 
-  it('are those of all organizations, by what they do and what they wait for', async () => {
+  it('counts the runs of all organizations by their status and by what they wait for', async () => {
     const make = async (job: object) => {
       const { id: organizationId } = await makeOrganization(harness.db);
       await makeJob(harness.db, { organizationId, ...job });

@@ -3,18 +3,18 @@ import type { Database, JobEntity } from '@muster/database';
 
 export interface MeasuredRuns {
   running: number;
-  /** Queued ones by what they were said to wait for; `nothing` is about to start. */
+  /** Queued runs by waiting reason; a run without a reason (`nothing`) is about to start. */
   waiting: Record<WaitingReason | 'nothing', { count: number; ageSeconds: number }>;
   reservedMicros: MicroUsd;
-  /** Machines whose run is over, and that were not released with it. */
+  /** Machines that were not released although their run has ended. */
   heldMachines: number;
-  /** Runs whose worker was answered that their end is known, and that still run. */
+  /** Runs that are still running although their worker reported the end and got a response. */
   unapplied: number;
 }
 
-/** Runs that are open, and what must be so of those that are not, over all organizations. */
+/** Counts the open runs of all organizations, and the violations of what must hold for ended ones. */
 export async function measureRuns(database: Database): Promise<MeasuredRuns> {
-  const [waiting, [open], [faults]] = await Promise.all([
+  const [waiting, [open], [violations]] = await Promise.all([
     database.query<Pick<JobEntity, 'waitingReason'> & { count: number; ageSeconds: number }>(
       'system',
       `SELECT waiting_reason, count(*)::int AS count,
@@ -24,17 +24,17 @@ export async function measureRuns(database: Database): Promise<MeasuredRuns> {
       'count_waiting_runs',
     ),
     database.query<Pick<MeasuredRuns, 'running' | 'reservedMicros'>>('system', openRuns, [], 'count_open_runs'),
-    database.query<Pick<MeasuredRuns, 'heldMachines' | 'unapplied'>>('system', unequal, [], 'count_unequal_runs'),
+    database.query<Pick<MeasuredRuns, 'heldMachines' | 'unapplied'>>('system', violationsSql, [], 'count_unequal_runs'),
   ]);
-  const of = (reason: WaitingReason | 'nothing') => {
+  const countOf = (reason: WaitingReason | 'nothing') => {
     const row = waiting.find(({ waitingReason }) => (waitingReason ?? 'nothing') === reason);
     return { count: row?.count ?? 0, ageSeconds: Math.max(0, row?.ageSeconds ?? 0) };
   };
   const reasons = [...waitingReasons, 'nothing'] as const;
   return {
     ...open!,
-    ...faults!,
-    waiting: Object.fromEntries(reasons.map((reason) => [reason, of(reason)])) as MeasuredRuns['waiting'],
+    ...violations!,
+    waiting: Object.fromEntries(reasons.map((reason) => [reason, countOf(reason)])) as MeasuredRuns['waiting'],
   };
 }
 
@@ -43,8 +43,8 @@ const openRuns = `
          (SELECT COALESCE(sum(reserved_micros), 0)::bigint FROM job
           WHERE status IN ('queued', 'running') OR reserved_micros > 0) AS reserved_micros`;
 
-/** By the few that are open, or that a machine names: what has ended long ago is not walked through. */
-const unequal = `
+/** Reads only open runs and the runs that machines refer to, so that old runs are not scanned. */
+const violationsSql = `
   SELECT (SELECT count(*)::int FROM agent a JOIN job j ON j.id = a.current_job_id
           WHERE j.finished_at < muster_now() - interval '1 minute') AS held_machines,
          (SELECT count(*)::int FROM job j JOIN agent_command c ON c.id = j.command_id

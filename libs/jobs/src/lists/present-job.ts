@@ -99,7 +99,7 @@ export function presentRun(row: RunRow): RunListItem {
   };
 }
 
-/** Interface, section 2: null where it cannot be signed. */
+/** Returns null if the URL cannot be signed (interface, section 2). */
 async function screenshotUrlOf({ screenshotKey }: JobRow, storage: ObjectStorage): Promise<string | null> {
   if (!screenshotKey) return null;
   return storage.presignGet(screenshotKey, { expiresInSeconds: screenshotSeconds }).catch(() => null);

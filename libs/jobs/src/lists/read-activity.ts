@@ -1,7 +1,7 @@
 import { type ActivityQuery, AppError, type JobActivity } from '@muster/contracts';
 import type { Database } from '@muster/database';
 
-const mostDays = 31;
+const maxDays = 31;
 const dayMs = 24 * 60 * 60_000;
 
 interface HourRow {
@@ -11,7 +11,7 @@ interface HourRow {
   cancelled: number;
 }
 
-/** How the runs of each hour ended; hours without one are left out. */
+/** Counts how the runs of each hour ended; hours without an ended run are left out. */
 export async function readActivity(
   database: Database,
   organizationId: string,
@@ -20,8 +20,8 @@ export async function readActivity(
   const until = to ? new Date(to) : now;
   const since = from ? new Date(from) : new Date(until.getTime() - dayMs);
   const days = (until.getTime() - since.getTime()) / dayMs;
-  if (days < 0 || days > mostDays) {
-    const message = `to must be at most ${mostDays} days after \`from\`, and not before it.`;
+  if (days < 0 || days > maxDays) {
+    const message = `to must be at most ${maxDays} days after \`from\`, and not before it.`;
     throw new AppError('invalid_payload', { errors: [{ field: to ? 'to' : 'from', message }] });
   }
   const rows = await database.query<HourRow>(

@@ -6,18 +6,21 @@ import type { KeyRing } from '@muster/vault';
 import type { Answerer } from './answer-question';
 import { findQuestion, presentQuestion, type QuestionRow } from './question-row';
 
-/** Whom a question was sent to, and by which notification channel; nobody by name where a channel is a room. */
+/**
+ * The recipient of a question and the notification channel that it was sent by. The recipient is empty if the channel
+ * is a room.
+ */
 interface AnswerLink {
   questionId: string;
   channelId: string;
   recipient: string;
 }
 
-/** Enough of a SHA-256 that nobody guesses it, and the link stays short. */
+/** Length of the truncated HMAC in bytes: too long to guess, and short enough for a link. */
 const macBytes = 18;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The token of a link that lets its reader answer one question. It opens nothing once the question has ended. */
+/** Returns the token of a link that lets its reader answer one question. It has no use once the question has ended. */
 export function signAnswerLink(keyRing: KeyRing, { questionId, channelId, recipient }: AnswerLink): string {
   const ids = Buffer.from(`${questionId}${channelId}`.replaceAll('-', ''), 'hex');
   const payload = Buffer.concat([ids, Buffer.from(recipient)]);
@@ -25,14 +28,14 @@ export function signAnswerLink(keyRing: KeyRing, { questionId, channelId, recipi
   return Buffer.concat([mac!, payload]).toString('base64url');
 }
 
-/** Whether the message of a question may carry a link: its reader is one of those who were asked. */
+/** Whether the message of a question may contain a link: its recipient is in the question's audience. */
 export function mayAnswerByLink(to: readonly string[], recipient: string): boolean {
   return to.length === 0 || (recipient !== '' && to.includes(recipient.toLowerCase()));
 }
 
 /**
- * The question of a link, and as whom its reader answers. A link is good for as long as the channel that it was sent by
- * has its reader: who was taken off the channel answers nothing any more.
+ * Returns the question of a link and the answerer that its reader is. A link is valid as long as its reader is a
+ * recipient of the channel that it was sent by.
  */
 export async function findByAnswerLink(
   database: Database,
@@ -69,7 +72,7 @@ function readAnswerLink(keyRing: KeyRing, token: string): AnswerLink {
   const bytes = Buffer.from(token, 'base64url');
   const [mac, payload] = [bytes.subarray(0, macBytes), bytes.subarray(macBytes)];
   const isOurs = mac.length === macBytes && macsOf(keyRing, payload).some((own) => timingSafeEqual(own, mac));
-  // One text is one token: what base64 reads in two ways is taken in ours alone.
+  // Base64 can write the same bytes in several ways; only the canonical form is accepted.
   if (!isOurs || bytes.toString('base64url') !== token) throw noSuchLink();
   const ids = payload.subarray(0, 32).toString('hex');
   const [questionId, channelId] = [ids.slice(0, 32), ids.slice(32)].map(dashed) as [string, string];
@@ -77,7 +80,7 @@ function readAnswerLink(keyRing: KeyRing, token: string): AnswerLink {
   return { questionId, channelId, recipient: payload.subarray(32).toString('utf8') };
 }
 
-/** One of each master key, the active one's first: links outlive a change of keys. */
+/** Returns one MAC per master key, the active key first: links stay valid after a change of keys. */
 function macsOf(keyRing: KeyRing, payload: Buffer): Buffer[] {
   const keys = keyRing.derive('answer-link', 'v1');
   return keys.map((key) => createHmac('sha256', key).update(payload).digest().subarray(0, macBytes));

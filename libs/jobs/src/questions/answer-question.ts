@@ -9,11 +9,13 @@ import { checkAnswer } from './check-answer';
 import { audiencesOf, noSuchQuestion, questionColumns, type QuestionRow } from './question-row';
 import { notifyQuestion } from './notify-question';
 
-/** Who answers, and which way it came. */
+/** The sender of an answer, and the channel that it arrived by. */
 export interface Answerer {
   actor: Actor | Principal;
   via: AnswerWay;
-  /** As what it may have been asked; null for what a question named itself, such as an inbound address. */
+  /**
+   * Audience entries that include the sender; null if the question itself names the sender, such as an inbound address.
+   */
   audiences: string[] | null;
 }
 
@@ -23,7 +25,7 @@ export function answererOf(caller: Principal): Answerer {
 
 type Locked = QuestionRow & Pick<QuestionEntity, 'questionKey'>;
 
-/** So long an answer is brought to a worker that is away; its run's end withdraws it. */
+/** Time for which an answer is delivered to a worker that is offline. The run's end withdraws it earlier. */
 const deliverForMs = 24 * 3_600_000;
 
 /** Answers an open question, once. */
@@ -53,7 +55,7 @@ export async function answerQuestion(
   });
 }
 
-/** Nobody will answer it: its script hears so at once. */
+/** Declines an open question; its script is notified immediately. */
 export async function declineQuestion(
   tx: Transaction,
   keyRing: KeyRing,
@@ -69,7 +71,7 @@ export async function declineQuestion(
   });
 }
 
-/** One whose time is over; null where it has ended otherwise meanwhile. */
+/** Expires a question whose time is over; returns null if it has ended otherwise. */
 export async function expireQuestion(
   tx: Transaction,
   keyRing: KeyRing,
@@ -83,7 +85,7 @@ export async function expireQuestion(
   });
 }
 
-/** The run's row first, as everything that ends a run or asks does. */
+/** Locks the run before the question, like all code that ends runs or creates questions. */
 async function lockQuestion(tx: Transaction, organizationId: string, id: string): Promise<Locked | undefined> {
   const [found] = await tx.query<Pick<QuestionEntity, 'jobId'>>(
     'SELECT job_id FROM question WHERE id = $1 AND organization_id = $2',
@@ -116,9 +118,9 @@ async function lockFor(tx: Transaction, { actor, audiences }: Answerer, id: stri
 
 interface QuestionEnd extends Pick<QuestionEntity, 'answer' | 'answeredBy' | 'answeredVia' | 'reason'> {
   status: Exclude<QuestionStatus, 'open'>;
-  /** Sealed, and given to its run alone. */
+  /** The code, which is stored encrypted and delivered to its run alone. */
   code: string | null;
-  /** What its script gets. */
+  /** The value that the script receives. */
   value: unknown;
 }
 
@@ -131,13 +133,13 @@ async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: 
        ended_at = muster_now() WHERE id = $1`,
     [
       ...[id, status, answer && JSON.stringify(answer)],
-      ...[code === null ? null : JSON.stringify(sealText(keyRing, placeOfCode(id), code))],
+      ...[code === null ? null : JSON.stringify(sealText(keyRing, codeAssociatedData(id), code))],
       ...[answeredBy, answeredVia, reason],
     ],
     'end_question',
   );
   if (jobId) {
-    // The time in which it asked is no time without progress.
+    // The wait for the answer does not count as time without progress.
     tx.defer('UPDATE job SET last_progress_at = muster_now() WHERE id = $1', [jobId], 'asked_job_goes_on');
     await issueCommand(tx, {
       ...{ organizationId, agentId, jobId, kind: 'answer' },
@@ -156,7 +158,7 @@ async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: 
   return ended;
 }
 
-/** Taken to another question, a code stays shut. */
-export function placeOfCode(questionId: string): string {
+/** Associated data of an encrypted code: it cannot be decrypted for another question. */
+export function codeAssociatedData(questionId: string): string {
   return `question/${questionId}`;
 }

@@ -21,13 +21,13 @@ import { emitEvent } from '@muster/webhooks';
 import { jobEntry } from '../launch/insert-job';
 import { noSuchJob } from '../lists/job-row';
 import { checkOffer } from './check-answer';
-import { answerFromKept } from './receive-message';
+import { answerFromStored } from './receive-message';
 import { type Reporter, requireOwnKey } from '../reports/reporter';
 import { notifyQuestion } from './notify-question';
 
-/** So long before its run's end a question is over, so that the script can go on with its default. */
+/** Time between the expiry of a question and its run's end, so that the script can continue with its default. */
 const marginMs = 5000;
-const mostOpen = 50;
+const maxOpen = 50;
 
 interface Asking extends Pick<
   JobEntity,
@@ -37,9 +37,11 @@ interface Asking extends Pick<
   openQuestions: number;
 }
 
-type Asked = Pick<QuestionEntity, 'id' | 'status' | 'expiresAt' | 'cut'>;
+type StoredQuestion = Pick<QuestionEntity, 'id' | 'status' | 'expiresAt' | 'cut'>;
 
-/** A run waits for a person from here on. The same key asks once, however often it is sent. */
+/**
+ * Creates a question; its run waits for a person from then on. Repeated requests with the same key create one question.
+ */
 export function askQuestion(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
   { organizationId, agentId }: Reporter,
@@ -52,12 +54,12 @@ export function askQuestion(
   return database.transaction({ organizationId }, async (tx) => {
     const job = await lockAsking(tx, { organizationId, agentId, jobId });
     if (!job) throw noSuchJob();
-    const [known] = await tx.query<Asked>(
+    const [existing] = await tx.query<StoredQuestion>(
       'SELECT id, status, expires_at, cut FROM question WHERE job_id = $1 AND question_key = $2',
       [jobId, body.questionKey],
       'known_question',
     );
-    if (known) return presentAsked(known);
+    if (existing) return presentAsked(existing);
     requireAsking(job);
     const { expiresAt, cut } = expiryOf(job, { timeoutMs: body.timeoutSeconds * 1000, now: tx.now });
     const inboundId = body.inbound
@@ -70,7 +72,7 @@ export function askQuestion(
       ...{ defaultAnswer: 'default' in body ? { value: body.default ?? null } : null, context: body.context ?? null },
       ...{ screenshotKey: body.screenshotKey ?? null, inboundId, expiresAt, cut },
     });
-    const said = cut
+    const prefix = cut
       ? `asks until ${expiresAt.toISOString()}, because the run reaches its time limit soon after`
       : 'asks';
     appendTimeline(tx, { organizationId, agentId: job.agentId }, [
@@ -79,12 +81,12 @@ export function askQuestion(
         status: job.status,
         previousStatus: job.status,
         source: 'worker',
-        message: `${said}: ${body.question}`,
+        message: `${prefix}: ${body.question}`,
         data: { questionId: id },
       }),
     ]);
     const since = new Date(tx.now.getTime() - (body.askedMsAgo ?? 0));
-    const isAnswered = inboundId && (await answerFromKept(tx, keyRing, { inboundId, questionId: id, since }));
+    const isAnswered = inboundId && (await answerFromStored(tx, keyRing, { inboundId, questionId: id, since }));
     return presentAsked({ id, status: isAnswered ? 'answered' : 'open', expiresAt, cut });
   });
 }
@@ -110,7 +112,7 @@ type NewQuestion = Pick<
   | 'cut'
 > & { fields: object[] | null };
 
-/** Writes it, with the fact and the event of it. */
+/** Inserts a question, and records its organization event and its webhook event. */
 function insertQuestion(tx: Transaction, row: NewQuestion): void {
   const { id, organizationId } = row;
   const json = (value: object | null) => (value === null ? null : JSON.stringify(value));
@@ -164,25 +166,28 @@ function requireAsking({ status, dispatched, cancelRequestedAt, openQuestions }:
     throw new AppError('conflict', { detail: `The run has already ended with the status ${status}.` });
   if (!dispatched) throw new AppError('conflict', { detail: 'The job is not running yet.' });
   if (cancelRequestedAt) throw new AppError('conflict', { detail: 'The run is being cancelled.' });
-  if (openQuestions >= mostOpen) {
-    throw new AppError('conflict', { detail: `The run already waits for ${mostOpen} answers.` });
+  if (openQuestions >= maxOpen) {
+    throw new AppError('conflict', { detail: `The run already waits for ${maxOpen} answers.` });
   }
 }
 
-/** The run's own limit goes on while it asks, so its question ends first. */
+/**
+ * Returns when the question expires. The time limit of the run keeps counting during the wait, so the question expires
+ * first.
+ */
 function expiryOf(
   { startedAt, maxRuntimeMs }: Pick<JobEntity, 'startedAt' | 'maxRuntimeMs'>,
   { timeoutMs, now }: { timeoutMs: number; now: Date },
 ): { expiresAt: Date; cut: boolean } {
   const leftMs = (startedAt ?? now).getTime() + maxRuntimeMs - now.getTime();
-  const mostMs = Math.max(0, leftMs - Math.min(marginMs, leftMs / 10));
-  const cut = timeoutMs > mostMs;
-  return { expiresAt: new Date(now.getTime() + Math.floor(cut ? mostMs : timeoutMs)), cut };
+  const maxMs = Math.max(0, leftMs - Math.min(marginMs, leftMs / 10));
+  const cut = timeoutMs > maxMs;
+  return { expiresAt: new Date(now.getTime() + Math.floor(cut ? maxMs : timeoutMs)), cut };
 }
 
 function checkAudience(to: string[]): string[] {
-  return to.map((given, at) => {
-    const entry = given.toLowerCase();
+  return to.map((input, at) => {
+    const entry = input.toLowerCase();
     if (roles.some((role) => entry === `role:${role}`) || /^[^\s@:]+@[^\s@]+$/.test(entry)) return entry;
     const message = 'must be role:viewer, role:member, role:admin, or an e-mail address';
     throw invalidField(
@@ -193,6 +198,6 @@ function checkAudience(to: string[]): string[] {
   });
 }
 
-function presentAsked({ id, status, expiresAt, cut }: Asked): AskedQuestion {
+function presentAsked({ id, status, expiresAt, cut }: StoredQuestion): AskedQuestion {
   return { questionId: id, status, expiresAt: expiresAt.toISOString(), cut };
 }

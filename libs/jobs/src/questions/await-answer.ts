@@ -2,11 +2,11 @@ import { AppError, type QuestionForWorker } from '@muster/contracts';
 import type { Database, QuestionEntity } from '@muster/database';
 import { type PubSub, within } from '@muster/platform';
 import { isSealedText, type KeyRing, openText } from '@muster/vault';
-import { placeOfCode } from './answer-question';
+import { codeAssociatedData } from './answer-question';
 import { noSuchQuestion } from './question-row';
 import type { Reporter } from '../reports/reporter';
 
-const lookMs = 1000;
+const pollMs = 1000;
 
 export interface AwaitParts {
   database: Database;
@@ -14,22 +14,22 @@ export interface AwaitParts {
   pubSub: PubSub;
 }
 
-/** The question as its worker reads it, as soon as it is over, or as it stands when the wait is over. */
+/** Returns the question for its worker as soon as it has ended, or its current state when the wait is over. */
 export async function awaitAnswer(
   { database, keyRing, pubSub }: AwaitParts,
   reporter: Reporter,
   { jobId, questionId, waitMs, signal }: { jobId: string; questionId: string; waitMs: number; signal: AbortSignal },
 ): Promise<QuestionForWorker> {
   const over = AbortSignal.any([AbortSignal.timeout(waitMs), signal]);
-  let hear: (() => void) | undefined;
-  const unsubscribe = pubSub.subscribe('job', (id) => id === jobId && hear?.());
+  let notify: (() => void) | undefined;
+  const unsubscribe = pubSub.subscribe('job', (id) => id === jobId && notify?.());
   try {
     for (;;) {
-      const heard = new Promise<void>((resolve) => (hear = resolve));
+      const notified = new Promise<void>((resolve) => (notify = resolve));
       const row = await readQuestion(database, reporter, { jobId, questionId });
       if (row.status !== 'open' || waitMs === 0 || over.aborted) return presentForWorker(row, keyRing);
-      // A notice can be lost, so it also looks by itself.
-      await within(lookMs, heard, () => undefined, over);
+      // A notification can be lost, so the question is also polled.
+      await within(pollMs, notified, () => undefined, over);
     }
   } finally {
     unsubscribe();
@@ -63,7 +63,7 @@ function presentForWorker(row: Read, keyRing: KeyRing): QuestionForWorker {
     throw new AppError('question_over', { detail: 'The run has ended, so the code was deleted.' });
   }
   const answer = isSealedText(row.sealed)
-    ? openText(keyRing, placeOfCode(questionId), row.sealed)
+    ? openText(keyRing, codeAssociatedData(questionId), row.sealed)
     : (row.answer?.value ?? null);
   return { questionId, questionKey, kind, status, answer, reason, expiresAt: expiresAt.toISOString() };
 }

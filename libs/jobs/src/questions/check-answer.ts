@@ -1,6 +1,6 @@
 import { AppError, codePattern, invalidField, type QuestionKind } from '@muster/contracts';
 
-/** One field of a form, as it was checked when it was asked. */
+/** A field of a form, as it was validated with the question. */
 export interface FormField {
   name: string;
   label: string;
@@ -10,17 +10,20 @@ export interface FormField {
 }
 
 const fieldTypes = ['text', 'number', 'boolean', 'choice'] as const;
-const longestText = 10_000;
-const longestName = 100;
+const maxTextLength = 10_000;
+const maxNameLength = 100;
 
-interface Asked {
+interface QuestionShape {
   kind: QuestionKind;
   choices?: string[] | null;
   fields?: Record<string, unknown>[] | null;
 }
 
-/** What a question offers, in one form; throws where it does not fit its kind. */
-export function checkOffer({ kind, choices, fields }: Asked): { choices: string[] | null; fields: FormField[] | null } {
+/** Returns the choices or the fields of a question; throws if they do not fit its kind. */
+export function checkOffer({ kind, choices, fields }: QuestionShape): {
+  choices: string[] | null;
+  fields: FormField[] | null;
+} {
   if (kind === 'choice' && !choices?.length) throw refused('choices', 'a question of the kind choice requires choices');
   if (kind === 'form' && !fields?.length) throw refused('fields', 'a question of the kind form requires fields');
   const checked = kind === 'form' ? fields!.map(checkField) : null;
@@ -32,24 +35,24 @@ export function checkOffer({ kind, choices, fields }: Asked): { choices: string[
 
 function checkField(field: Record<string, unknown>, at: number): FormField {
   const { name, label = name, type = 'text', choices, required = true } = field;
-  const place = `fields.${at}`;
-  if (!isText(name, longestName)) throw refused(`${place}.name`, 'a field must have a name of at most 100 characters');
-  if (!isText(label, 500)) throw refused(`${place}.label`, 'a label may have at most 500 characters');
+  const path = `fields.${at}`;
+  if (!isText(name, maxNameLength)) throw refused(`${path}.name`, 'a field must have a name of at most 100 characters');
+  if (!isText(label, 500)) throw refused(`${path}.label`, 'a label may have at most 500 characters');
   if (!fieldTypes.includes(type as FormField['type'])) {
-    throw refused(`${place}.type`, `the type of a field must be one of ${fieldTypes.join(', ')}`);
+    throw refused(`${path}.type`, `the type of a field must be one of ${fieldTypes.join(', ')}`);
   }
-  if (typeof required !== 'boolean') throw refused(`${place}.required`, 'required must be true or false');
+  if (typeof required !== 'boolean') throw refused(`${path}.required`, 'required must be true or false');
   const own = { name, label, type: type as FormField['type'], required };
   if (type !== 'choice') return own;
   const isList = Array.isArray(choices) && choices.length > 0 && choices.length <= 50;
   if (!isList || !choices.every((choice) => isText(choice, 500))) {
-    throw refused(`${place}.choices`, 'a field of the type choice must have 1 to 50 choices');
+    throw refused(`${path}.choices`, 'a field of the type choice must have 1 to 50 choices');
   }
   return { ...own, choices: choices as string[] };
 }
 
-/** The answer as it is saved; throws where it does not fit what was asked. */
-export function checkAnswer({ kind, choices, fields }: Asked, answer: unknown): unknown {
+/** Returns the answer in its stored form; throws if it does not fit the question. */
+export function checkAnswer({ kind, choices, fields }: QuestionShape, answer: unknown): unknown {
   switch (kind) {
     case 'code':
       if (typeof answer !== 'string' || !codePattern.test(answer)) {
@@ -57,7 +60,7 @@ export function checkAnswer({ kind, choices, fields }: Asked, answer: unknown): 
       }
       return answer;
     case 'text':
-      if (!isText(answer, longestText))
+      if (!isText(answer, maxTextLength))
         throw refused('answer', 'the answer must be a text of at most 10,000 characters');
       return answer;
     case 'choice':
@@ -76,10 +79,10 @@ function checkForm(fields: FormField[], answer: unknown): Record<string, unknown
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
     throw refused('answer', 'the answer must be an object with the form’s fields');
   }
-  const given = new Map(Object.entries(answer));
+  const entries = new Map(Object.entries(answer));
   const values = fields.flatMap((field): [string, unknown][] => {
-    const value: unknown = given.get(field.name);
-    given.delete(field.name);
+    const value: unknown = entries.get(field.name);
+    entries.delete(field.name);
     if (value === undefined || value === null || value === '') {
       if (field.required) throw refused(`answer.${field.name}`, `the field ${field.name} is missing`);
       return [];
@@ -88,15 +91,15 @@ function checkForm(fields: FormField[], answer: unknown): Record<string, unknown
       throw refused(`answer.${field.name}`, `the field ${field.name} must be a valid ${field.type}`);
     return [[field.name, value]];
   });
-  const [stranger] = given.keys();
-  if (stranger !== undefined) throw refused('answer', 'the form has no such field');
+  const [extra] = entries.keys();
+  if (extra !== undefined) throw refused('answer', 'the form has no such field');
   return Object.fromEntries(values);
 }
 
 function fitsField({ type, choices }: FormField, value: unknown): boolean {
   switch (type) {
     case 'text':
-      return isText(value, longestText);
+      return isText(value, maxTextLength);
     case 'number':
       return typeof value === 'number' && Number.isFinite(value);
     case 'boolean':
@@ -106,8 +109,8 @@ function fitsField({ type, choices }: FormField, value: unknown): boolean {
   }
 }
 
-function isText(value: unknown, most: number): value is string {
-  return typeof value === 'string' && value.trim().length > 0 && value.length <= most && !value.includes('\0');
+function isText(value: unknown, maxLength: number): value is string {
+  return typeof value === 'string' && value.trim().length > 0 && value.length <= maxLength && !value.includes('\0');
 }
 
 function refused(field: string, message: string): AppError {

@@ -2,7 +2,7 @@ import { withdrawAnswers } from '@muster/agents';
 import type { QuestionEntity, Transaction } from '@muster/database';
 import { notifyQuestion } from './notify-question';
 
-/** A run that ends or is cancelled asks no more. For whoever holds the run's lock. */
+/** Cancels the open questions of a run that ends or is cancelled. The caller holds the lock of the run. */
 export async function cancelQuestions(
   tx: Transaction,
   { organizationId, jobId, reason }: { organizationId: string; jobId: string; reason: string },
@@ -19,7 +19,10 @@ export async function cancelQuestions(
   for (const row of cancelled) notifyQuestion(tx, row);
 }
 
-/** With the run its codes go: out of its questions, and out of what was still to be brought to its worker. */
+/**
+ * Deletes the codes of an ended run from its questions, withdraws its undelivered answers, and cancels its open
+ * questions.
+ */
 export async function closeQuestions(
   tx: Transaction,
   { organizationId, jobId }: { organizationId: string; jobId: string },

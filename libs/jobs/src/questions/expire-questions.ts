@@ -5,7 +5,7 @@ import { expireQuestion } from './answer-question';
 
 type Due = Pick<QuestionEntity, 'id' | 'organizationId'> & { at: string };
 
-/** Ends the questions that nobody answered in their time. */
+/** Expires the open questions that were not answered in time. */
 export function expireQuestions(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
   round = new Round('expire questions'),

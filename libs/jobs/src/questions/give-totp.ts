@@ -4,7 +4,7 @@ import type { Database, JobEntity } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 import { noSuchJob } from '../lists/job-row';
 
-/** A run's code of this moment. The secret that it is made of stays here. */
+/** Returns the current TOTP code for a run. The secret is not returned. */
 export function giveTotp(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
   caller: Principal,

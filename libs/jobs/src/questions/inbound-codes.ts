@@ -9,7 +9,7 @@ export type InboundCodeRow = Omit<InboundCodeEntity, 'sealed'>;
 
 const columns = 'id, organization_id, name, pattern, senders, created_at';
 
-/** An address that messages with codes come to. Its secret is in this answer, and nowhere else. */
+/** Creates an address for messages with codes. Only this response contains its secret. */
 export async function createInboundCode(
   tx: Transaction,
   keyRing: KeyRing,
@@ -21,7 +21,7 @@ export async function createInboundCode(
   if (pattern !== null) requirePattern(pattern);
   const id = newId();
   const secret = body.secret ?? `mic_${randomBytes(32).toString('base64url')}`;
-  const sealed = JSON.stringify(sealText(keyRing, placeOfInbound(id), secret));
+  const sealed = JSON.stringify(sealText(keyRing, inboundAssociatedData(id), secret));
   try {
     const [row] = await tx.query<InboundCodeRow>(
       `INSERT INTO inbound_code (id, organization_id, name, pattern, senders, sealed) VALUES ($1, $2, $3, $4, $5, $6)
@@ -55,7 +55,7 @@ export async function deleteInboundCode(tx: Transaction, caller: Principal, id: 
   audit(tx, caller, { action: 'inbound_code.delete', target: { type: 'inbound_code', id } });
 }
 
-/** A pattern that takes ever longer on some text would hold everybody up: what could is refused. */
+/** Throws if a pattern could take very long on some text and so block the process. */
 function requirePattern(pattern: string): void {
   const message = 'pattern must be a regular expression without repeated groups, back references and lookarounds';
   const nested = /\)[*+{?]|\\[1-9k]|\(\?[=!<]/.test(pattern);
@@ -69,6 +69,6 @@ function requirePattern(pattern: string): void {
   if (!isRegular || nested || repeats > 4) throw invalidField('pattern', message, `${message}.`);
 }
 
-export function placeOfInbound(id: string): string {
+export function inboundAssociatedData(id: string): string {
   return `inbound/${id}`;
 }

@@ -5,7 +5,7 @@ export type Notified = Pick<
   'id' | 'organizationId' | 'jobId' | 'agentId' | 'kind' | 'status' | 'question' | 'expiresAt'
 >;
 
-/** Tells whoever follows the organization's events what became of a question. */
+/** Records the state of a question as an event of the organization. */
 export function notifyQuestion(tx: Transaction, row: Notified): void {
   const { id: questionId, organizationId, jobId, agentId, kind, status, question, expiresAt } = row;
   const data = { questionId, jobId, agentId, kind, status, question, expiresAt: expiresAt.toISOString() };

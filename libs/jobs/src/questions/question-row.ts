@@ -4,7 +4,7 @@ import { type Database, type QuestionEntity, scanWithin } from '@muster/database
 import type { Page } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 
-/** A question as it is shown. */
+/** A question as the API presents it. */
 export type QuestionRow = Omit<QuestionEntity, 'sealed' | 'defaultAnswer' | 'questionKey' | 'inboundId'>;
 
 export const questionColumns = `q.id, q.organization_id, q.job_id, q.session_id, q.agent_id, q.workflow_id, q.question,
@@ -33,16 +33,16 @@ export function listQuestions(
   const values: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
-  const looked: string[] = [];
+  const conditions: string[] = [];
   if (page.after) within.push(`id ${order === 'asc' ? '>' : '<'} ${placed(page.after[0])}`);
   if (status === 'open') within.push("status = 'open'");
-  else if (status) looked.push(`status = ${placed(status)}`);
-  // Of a run there are a few, which its own index has.
+  else if (status) conditions.push(`status = ${placed(status)}`);
+  // A run has few questions, and an index finds them.
   if (jobId) within.push(`job_id = ${placed(jobId)}`);
-  if (mine === 'true') looked.push(answerableBy(caller, placed));
+  if (mine === 'true') conditions.push(answerableBy(caller, placed));
   const limit = placed(page.limit + 1);
   const found = scanWithin({
-    ...{ from: 'question', columns: 'id', within, filter: looked, order: `id ${order}`, limit },
+    ...{ from: 'question', columns: 'id', within, filter: conditions, order: `id ${order}`, limit },
   });
   return database.query<QuestionRow>(
     { organizationId },
@@ -51,13 +51,15 @@ export function listQuestions(
   );
 }
 
-/** Which questions a caller may answer: viewers answer none, whoever is asked. */
+/**
+ * Condition for the questions that a caller may answer. Viewers may answer none, even if the audience includes them.
+ */
 function answerableBy(caller: Principal, placed: (value: unknown) => string): string {
   if (!hasRole(caller.role, 'member')) return 'false';
   return `(cardinality(audience) = 0 OR audience && ${placed(audiencesOf(caller))}::text[])`;
 }
 
-/** As what a caller is asked: by a role that it has, or by name. */
+/** Returns the audience entries that include a caller: its role, the roles below it, and its e-mail address. */
 export function audiencesOf(caller: { role: Principal['role']; email?: string }): string[] {
   const own = roles.slice(0, roles.indexOf(caller.role) + 1).map((role) => `role:${role}`);
   return caller.email ? [...own, caller.email.toLowerCase()] : own;

@@ -4,11 +4,11 @@ import { verify } from '@muster/access';
 export interface Message {
   from: string;
   text: string;
-  /** The same message has the same one, however often it is sent. */
+  /** Identifies the message; equal for each of its repetitions. */
   fingerprint: string;
 }
 
-/** A request of a gateway as it came. */
+/** A request of a gateway, as received. */
 export interface Posted {
   url: string;
   contentType: string;
@@ -18,7 +18,10 @@ export interface Posted {
 
 const toleranceSeconds = 300;
 
-/** What a gateway sent, by whichever of the gateways' own signatures it has; null where none of them holds. */
+/**
+ * Reads a gateway's message, which is recognized by the gateway's kind of signature. Returns null if the signature is
+ * not valid.
+ */
 export async function readMessage(posted: Posted, secret: string, now: Date): Promise<Message | null> {
   if (/^\s*application\/json\b/i.test(posted.contentType)) return readJson(posted, secret, now);
   const form = await formOf(posted);
@@ -28,7 +31,7 @@ export async function readMessage(posted: Posted, secret: string, now: Date): Pr
   return readMailgun(form, secret, now);
 }
 
-/** Ours: JSON, signed as all that is ours. */
+/** Reads the service's own format: JSON with the service's signature. */
 function readJson({ bytes, header }: Posted, secret: string, now: Date): Message | null {
   const signature = header('x-service-signature');
   if (verify([secret], signature, bytes, now) !== 'valid') return null;
@@ -36,7 +39,7 @@ function readJson({ bytes, header }: Posted, secret: string, now: Date): Message
   return { from: textOf(from), text: textOf(text), fingerprint: hash(signature!) };
 }
 
-/** The address with all fields in the order of their names, by HMAC-SHA1 with the account's token. */
+/** Twilio signs the URL and all fields in the order of their names with HMAC-SHA1 and the token of the account. */
 function readTwilio({ url, header }: Posted, form: Map<string, string>, secret: string): Message | null {
   const fields = [...form].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   const signed = url + fields.map(([name, value]) => name + value).join('');
@@ -46,7 +49,7 @@ function readTwilio({ url, header }: Posted, form: Map<string, string>, secret: 
   return { from: form.get('From') ?? '', text: form.get('Body') ?? '', fingerprint: hash(id) };
 }
 
-/** Timestamp and token, by HMAC-SHA256 with the signing key. */
+/** Mailgun signs the timestamp and the token with HMAC-SHA256 and the signing key. */
 function readMailgun(form: Map<string, string>, secret: string, now: Date): Message | null {
   const [timestamp, token, signature] = ['timestamp', 'token', 'signature'].map((name) => form.get(name) ?? '');
   const expected = createHmac('sha256', secret)
@@ -57,7 +60,7 @@ function readMailgun(form: Map<string, string>, secret: string, now: Date): Mess
   return { from: addressIn(form.get('from') ?? form.get('sender') ?? ''), text, fingerprint: hash(token) };
 }
 
-/** Timestamp and body, by ECDSA with the key whose public half is the secret. */
+/** SendGrid signs the timestamp and the body with ECDSA; the secret is the public key. */
 function readSendGrid(
   { bytes, header }: Posted,
   form: Map<string, string>,
@@ -71,14 +74,17 @@ function readSendGrid(
     const signed = Buffer.concat([Buffer.from(timestamp), bytes]);
     if (!verifySignature('sha256', signed, key, Buffer.from(signature, 'base64'))) return null;
   } catch {
-    // The secret is no public key, so nothing that SendGrid signs can fit.
+    // The secret is not a public key, so no signature of SendGrid can be valid.
     return null;
   }
   const text = [form.get('subject'), form.get('text') ?? form.get('html')?.replace(/<[^>]*>/g, ' ')].join('\n');
   return { from: addressIn(form.get('from') ?? ''), text, fingerprint: hash(signature) };
 }
 
-/** The code in a text: the pattern's first group, or all that it finds; a word of 4 to 8 digits without a pattern. */
+/**
+ * Returns the code in a text: the first group of the pattern or its whole match; without a pattern, a word of 4 to 8
+ * digits.
+ */
 export function codeIn(text: string, pattern: string | null): string | null {
   const found = pattern === null ? /(?<!\w)(\d{4,8})(?!\w)/.exec(text) : new RegExp(pattern, 'u').exec(text);
   const code = found?.[1] ?? found?.[0] ?? null;
@@ -102,11 +108,11 @@ function isRecent(timestamp: string, now: Date): boolean {
   return /^\d{1,12}$/.test(timestamp) && Math.abs(now.getTime() / 1000 - Number(timestamp)) <= toleranceSeconds;
 }
 
-function isEqual(given: Buffer, expected: Buffer): boolean {
-  return given.length === expected.length && timingSafeEqual(given, expected);
+function isEqual(actual: Buffer, expected: Buffer): boolean {
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
-/** Of `Payer <codes@payer.example>` what stands between the brackets. */
+/** Returns the address between the brackets of `Payer <codes@payer.example>`. */
 function addressIn(from: string): string {
   return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from.trim();
 }

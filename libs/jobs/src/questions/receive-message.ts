@@ -4,12 +4,12 @@ import type { Database, InboundCodeEntity, InboundMessageEntity, QuestionEntity,
 import { isUuid } from '@muster/platform';
 import { isSealedText, type KeyRing, openText, sealText } from '@muster/vault';
 import { answerQuestion, type Answerer } from './answer-question';
-import { placeOfInbound } from './inbound-codes';
+import { inboundAssociatedData } from './inbound-codes';
 import { codeIn, type Message, type Posted, readMessage } from './read-message';
 
-/** So long a code that nobody waits for is there for a question that was on its way. */
-const keptMs = 10 * 60_000;
-const mostAMinute = 60;
+/** Time for which a code that no question waits for is stored, for a question that arrives later. */
+const storedMs = 10 * 60_000;
+const maxPerMinute = 60;
 
 type Inbound = Pick<InboundCodeEntity, 'id' | 'organizationId' | 'name' | 'pattern' | 'senders' | 'sealed'>;
 interface Parts {
@@ -17,7 +17,10 @@ interface Parts {
   keyRing: KeyRing;
 }
 
-/** A message of a gateway: its code goes to the oldest question that waits for one of this address, and to no other. */
+/**
+ * Receives a gateway's message. Its code answers the oldest question that waits for a code of this address, and no
+ * other.
+ */
 export async function receiveMessage(
   { database, keyRing }: Parts,
   { inboundId, posted, now }: { inboundId: string; posted: Posted; now: Date },
@@ -25,24 +28,24 @@ export async function receiveMessage(
   const inbound = await findInbound(database, inboundId);
   const message =
     inbound && isSealedText(inbound.sealed)
-      ? await readMessage(posted, openText(keyRing, placeOfInbound(inbound.id), inbound.sealed), now)
+      ? await readMessage(posted, openText(keyRing, inboundAssociatedData(inbound.id), inbound.sealed), now)
       : null;
-  // Who cannot sign is not told whether there is such an address.
+  // Without a valid signature, the response does not reveal whether the address exists.
   if (!inbound || !message) {
     throw new AppError('unauthenticated', { detail: 'The signature is missing or wrong.' });
   }
   const { organizationId } = inbound;
-  return database.transaction({ organizationId }, (tx) => takeMessage(tx, keyRing, inbound, message));
+  return database.transaction({ organizationId }, (tx) => processMessage(tx, keyRing, inbound, message));
 }
 
-async function takeMessage(
+async function processMessage(
   tx: Transaction,
   keyRing: KeyRing,
   inbound: Inbound,
   { from, text, fingerprint }: Message,
 ): Promise<InboundReceipt> {
   const { id: inboundId, organizationId, senders, pattern } = inbound;
-  // One message of an address at a time: each looks for the oldest question that still waits.
+  // Processes one message of an address at a time, because each answers the oldest question that still waits.
   await tx.query('SELECT id FROM inbound_code WHERE id = $1 FOR UPDATE', [inboundId], 'lock_inbound_code');
   const [{ count }] = (await tx.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM inbound_message
@@ -50,9 +53,9 @@ async function takeMessage(
     [inboundId],
     'messages_of_minute',
   )) as [{ count: number }];
-  if (count >= mostAMinute) {
+  if (count >= maxPerMinute) {
     throw new AppError('rate_limited', {
-      detail: `An inbound address accepts at most ${mostAMinute} messages per minute; try again later.`,
+      detail: `An inbound address accepts at most ${maxPerMinute} messages per minute; try again later.`,
       headers: { 'retry-after': '30' },
     });
   }
@@ -76,7 +79,7 @@ async function takeMessage(
     await answerQuestion(tx, keyRing, answererOfInbound(inbound, from), { id: waiting.id, answer: code });
     return { accepted: true };
   }
-  const sealed = JSON.stringify(sealText(keyRing, placeOfInbound(inboundId), JSON.stringify({ code, from })));
+  const sealed = JSON.stringify(sealText(keyRing, inboundAssociatedData(inboundId), JSON.stringify({ code, from })));
   tx.defer(
     'UPDATE inbound_message SET sealed = $3 WHERE inbound_id = $1 AND fingerprint = $2',
     [inboundId, fingerprint, sealed],
@@ -85,8 +88,8 @@ async function takeMessage(
   return { accepted: true };
 }
 
-/** A message that came while the question was on its way to us answers it at once. */
-export async function answerFromKept(
+/** Answers a new question with a stored message that arrived before it. Returns whether there was one. */
+export async function answerFromStored(
   tx: Transaction,
   keyRing: KeyRing,
   { inboundId, questionId, since }: { inboundId: string; questionId: string; since: Date },
@@ -94,19 +97,19 @@ export async function answerFromKept(
   const [row] = await tx.query<
     Pick<InboundMessageEntity, 'sealed'> & Inbound & { message: InboundMessageEntity['sealed'] }
   >(
-    `WITH taken AS (
+    `WITH stored_message AS (
        SELECT inbound_id, fingerprint, sealed FROM inbound_message
        WHERE inbound_id = $1 AND sealed IS NOT NULL AND received_at >= $2
          AND received_at > muster_now() - $3 * interval '1 millisecond'
        ORDER BY received_at LIMIT 1 FOR UPDATE)
-     UPDATE inbound_message m SET sealed = NULL FROM taken, inbound_code c
-     WHERE m.inbound_id = taken.inbound_id AND m.fingerprint = taken.fingerprint AND c.id = taken.inbound_id
-     RETURNING taken.sealed AS message, c.id, c.organization_id, c.name, c.pattern, c.senders`,
-    [inboundId, since, keptMs],
+     UPDATE inbound_message m SET sealed = NULL FROM stored_message s, inbound_code c
+     WHERE m.inbound_id = s.inbound_id AND m.fingerprint = s.fingerprint AND c.id = s.inbound_id
+     RETURNING s.sealed AS message, c.id, c.organization_id, c.name, c.pattern, c.senders`,
+    [inboundId, since, storedMs],
     'take_kept_message',
   );
   if (!row || !isSealedText(row.message)) return false;
-  const { code, from } = JSON.parse(openText(keyRing, placeOfInbound(inboundId), row.message)) as {
+  const { code, from } = JSON.parse(openText(keyRing, inboundAssociatedData(inboundId), row.message)) as {
     code: string;
     from: string;
   };
@@ -114,13 +117,13 @@ export async function answerFromKept(
   return true;
 }
 
-/** Codes that nobody asked for are forgotten; that they came is known for a day, so that none counts twice. */
+/** Deletes codes that no question used. The record of a message stays for a day, so that a repetition is recognized. */
 export async function purgeMessages(database: Database): Promise<{ messages: number; codes: number }> {
   return database.transaction('system', async (tx) => ({
     codes: await tx.execute(
       `UPDATE inbound_message SET sealed = NULL
        WHERE sealed IS NOT NULL AND received_at <= muster_now() - $1 * interval '1 millisecond'`,
-      [keptMs],
+      [storedMs],
     ),
     messages: await tx.execute(`DELETE FROM inbound_message WHERE received_at < muster_now() - interval '1 day'`),
   }));

@@ -7,8 +7,8 @@ import { noSuchJob } from '../lists/job-row';
 import type { Reporter } from './reporter';
 
 /**
- * Keeps a batch of log entries, each with a seq once for its job, in one statement. A batch that touches a job that is
- * not the caller's is refused whole.
+ * Stores log lines with one statement per job. A line with a seq is stored once for its job. The whole request is
+ * rejected if one of the jobs is not the caller's.
  */
 export async function appendJobLogs(
   database: Database,
@@ -23,31 +23,32 @@ export async function appendJobLogs(
   }
   const batches = [...byJob].map(([jobId, entries]) => valuesOf({ organizationId, agentId }, jobId, entries));
   const [first, ...others] = batches;
-  // One job's lines, as workers send them: one statement, one round trip.
+  // Workers send the lines of one job per request: one statement, one round trip.
   if (others.length === 0) {
-    const [kept] = await database.query<Kept>({ organizationId }, keepLogs, first, 'keep_logs');
-    if (!kept) return overOrUnknown(database, { organizationId, agentId }, first![0] as string);
-    if (kept.count > 0) database.notify('timeline', kept.agentId);
-    return { accepted: kept.count };
+    const [stored] = await database.query<StoredLogs>({ organizationId }, storeLogs, first, 'store_logs');
+    if (!stored) return overOrUnknown(database, { organizationId, agentId }, first![0] as string);
+    if (stored.count > 0) database.notify('timeline', stored.agentId);
+    return { accepted: stored.count };
   }
   return database.transaction({ organizationId }, async (tx) => {
     let accepted = 0;
     const deleted = new Set(await deletedOf(database, { organizationId, agentId }, [...byJob.keys()]));
     if (deleted.size === batches.length) return jobIsOver;
-    // In one order for everybody; agents that two batches lock in another order are left to the deadlock's retry.
+    // All requests write in the order of job ids. Agents may still be locked in different orders; such deadlocks are
+    // retried.
     for (const values of batches.sort(([one], [other]) => ((one as string) < (other as string) ? -1 : 1))) {
-      const [kept] = await tx.query<Kept>(keepLogs, values, 'keep_logs');
-      // One that is being deleted at this moment is left to the worker's next attempt.
-      if (!kept && deleted.has(values[0] as string)) continue;
-      if (!kept) throw noSuchJob();
-      accepted += kept.count;
-      tx.notify('timeline', kept.agentId);
+      const [stored] = await tx.query<StoredLogs>(storeLogs, values, 'store_logs');
+      // A job that is being deleted concurrently fails the request; the next attempt of the worker finds it deleted.
+      if (!stored && deleted.has(values[0] as string)) continue;
+      if (!stored) throw noSuchJob();
+      accepted += stored.count;
+      tx.notify('timeline', stored.agentId);
     }
     return { accepted };
   });
 }
 
-interface Kept extends Pick<JobEntity, 'agentId'> {
+interface StoredLogs extends Pick<JobEntity, 'agentId'> {
   count: number;
 }
 
@@ -63,25 +64,27 @@ function valuesOf({ organizationId, agentId }: Reporter, jobId: string, entries:
   ];
 }
 
-const keepLogs = `
-  WITH owner AS (
+const storeLogs = `
+  WITH target_job AS (
     SELECT id, agent_id FROM job WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)),
-  seen AS (
-    SELECT s.seqs, owner.agent_id FROM job_log_seen s JOIN owner ON owner.id = s.job_id FOR UPDATE OF s),
-  given AS (
+  seen_seqs AS (
+    SELECT s.seqs, target_job.agent_id
+    FROM job_log_seen s JOIN target_job ON target_job.id = s.job_id FOR UPDATE OF s),
+  batch_entries AS (
     SELECT DISTINCT ON (COALESCE(e.seq, -e.n)) e.seq, e.level, e.message, e.at, e.n
     FROM unnest($4::bigint[], $5::text[], $6::text[], $7::float8[]) WITH ORDINALITY AS e (seq, level, message, at, n)
     ORDER BY COALESCE(e.seq, -e.n), e.n),
-  fresh AS MATERIALIZED (
-    SELECT given.*, seen.agent_id, row_number() OVER (ORDER BY given.n) AS place FROM given, seen
-    WHERE given.seq IS NULL OR NOT seen.seqs @> given.seq),
-  counted AS (
-    SELECT count(*) AS count FROM fresh),
-  noted AS (
+  new_entries AS MATERIALIZED (
+    SELECT batch_entries.*, seen_seqs.agent_id, row_number() OVER (ORDER BY batch_entries.n) AS place
+    FROM batch_entries, seen_seqs
+    WHERE batch_entries.seq IS NULL OR NOT seen_seqs.seqs @> batch_entries.seq),
+  entry_count AS (
+    SELECT count(*) AS count FROM new_entries),
+  mark_seen AS (
     UPDATE job_log_seen s
-    SET seqs = s.seqs + (SELECT range_agg(int8range(seq, seq, '[]')) FROM fresh WHERE seq IS NOT NULL)
-    WHERE s.job_id = $1 AND EXISTS (SELECT FROM fresh WHERE seq IS NOT NULL)),
-  ${appendLines({ lines: 'fresh', agent: 'seen', count: 'counted', jobId: '$1', organizationId: '$2' })},
-  alive AS (
-    ${markWorking('SELECT agent_id FROM owner', 'a job’s log')})
-  SELECT seen.agent_id, counted.count::int AS count FROM seen, counted`;
+    SET seqs = s.seqs + (SELECT range_agg(int8range(seq, seq, '[]')) FROM new_entries WHERE seq IS NOT NULL)
+    WHERE s.job_id = $1 AND EXISTS (SELECT FROM new_entries WHERE seq IS NOT NULL)),
+  ${appendLines({ lines: 'new_entries', agent: 'seen_seqs', count: 'entry_count', jobId: '$1', organizationId: '$2' })},
+  touch_agent AS (
+    ${markWorking('SELECT agent_id FROM target_job', 'a job’s log')})
+  SELECT seen_seqs.agent_id, entry_count.count::int AS count FROM seen_seqs, entry_count`;

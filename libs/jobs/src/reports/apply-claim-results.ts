@@ -12,15 +12,15 @@ export interface ClaimCounts {
 }
 
 /**
- * Claim outcomes: one for each claim of the job, a claim being known by its id and its NPI, and of two reports the one
- * that was signed later. The job's counters are counted from these rows, under the job's lock.
+ * Stores one outcome for each claim of the job. A claim is identified by its id and its NPI, and the report that was
+ * signed later wins. The job's counters are computed from these rows, under the job's lock.
  */
 export async function applyClaimResults(
   database: Database,
   { organizationId, agentId }: Reporter,
   { jobId, claims, signedAt }: { jobId: string; claims: ClaimResult[]; signedAt: Date },
 ): Promise<{ accepted: number; claims: ClaimCounts } | JobIsOver> {
-  // Within a request the last word on a claim counts.
+  // Within a request, the last outcome of a claim wins.
   const last = [...new Map(claims.map((claim) => [JSON.stringify([claim.claimId, claim.npi]), claim])).values()];
   const [row] = await database.transaction({ organizationId }, (tx) => {
     lockJobFirst(tx, organizationId, jobId);
@@ -48,12 +48,12 @@ export async function applyClaimResults(
 const apply = `
   WITH j AS (
     SELECT id FROM job WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)),
-  given AS (
+  reported_claims AS (
     SELECT * FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::jsonb[])
       AS g (claim_id, npi, outcome, message, metadata)),
   written AS (
     INSERT INTO claim_outcome AS c (job_id, claim_id, npi, organization_id, outcome, message, metadata, signed_at)
-    SELECT j.id, g.claim_id, g.npi, $2, g.outcome, g.message, g.metadata, $9 FROM j, given g
+    SELECT j.id, g.claim_id, g.npi, $2, g.outcome, g.message, g.metadata, $9 FROM j, reported_claims g
     ON CONFLICT (job_id, claim_id, npi) DO UPDATE SET
       outcome = excluded.outcome, message = excluded.message, metadata = excluded.metadata,
       signed_at = excluded.signed_at,
@@ -72,11 +72,11 @@ const apply = `
            (count(*) FILTER (WHERE outcome = 'failed'))::int AS failed
     FROM every),
   accepted AS (
-    -- The table still shows the rows as they were before this statement.
+    -- Reading the table returns the rows from before this statement.
     SELECT count(*)::int AS accepted
     FROM written w LEFT JOIN claim_outcome c ON c.job_id = $1 AND c.claim_id = w.claim_id AND c.npi = w.npi
     WHERE c.job_id IS NULL OR (c.outcome, c.message, c.metadata) IS DISTINCT FROM (w.outcome, w.message, w.metadata)),
-  kept AS (
+  update_job AS (
     UPDATE job SET claims_attempted = counted.attempted, claims_eob_uploaded = counted.eob_uploaded,
       claims_no_eob_found = counted.no_eob_found, claims_failed = counted.failed,
       last_progress_at = CASE WHEN job.status = 'running' THEN muster_now() ELSE job.last_progress_at END

@@ -22,11 +22,13 @@ import { type Reporter, requireOwnKey } from './reporter';
 export interface ReportAnswer {
   accepted: boolean;
   reason?: CallbackReason;
-  /** None of a deleted job. */
+  /** Absent for a deleted job. */
   status?: JobStatus;
 }
 
-/** A worker's word on a job: a sign of life, its beginning, or its end. Late and repeated ones change nothing. */
+/**
+ * Applies a worker's report on a job: a sign of life, its start or its end. Late and repeated reports change nothing.
+ */
 export async function applyJobReport(
   database: Database,
   reporter: Reporter,
@@ -47,7 +49,7 @@ async function applyEnd(
 ): Promise<ReportAnswer | null> {
   const { jobId, status, error, errorCode, incomplete, result, totalCostUsd, screenshotKey } = report;
   requireOwnKey(organizationId, screenshotKey);
-  const { percent } = saidOf(report);
+  const { percent } = reportedFields(report);
   const outcome = await database.transaction({ organizationId }, async (tx) => {
     const ended = await finishJob(tx, {
       organizationId,
@@ -64,7 +66,7 @@ async function applyEnd(
       screenshotKey,
       percent,
     });
-    // Like a late step: who ended the run before its worker could not know what was missing from it.
+    // Stored like a late step: the end of the run before this report did not contain what is missing from the results.
     if (ended && !ended.applied && incomplete?.length) recordLacks(tx, { organizationId, jobId, incomplete });
     return ended;
   });
@@ -90,7 +92,7 @@ interface Sign extends Pick<JobEntity, 'status' | 'agentId' | 'percent' | 'curre
   accepted: boolean;
   began: boolean;
   dispatched: boolean;
-  /** It is further than it was. */
+  /** Whether the percentage changed. */
   moved: boolean;
   hasBudget: boolean;
   stepsTotal: number;
@@ -105,11 +107,11 @@ async function applySignOfLife(
 ): Promise<ReportAnswer | null> {
   const { jobId, seq = -1, screenshotKey, totalCostUsd } = report;
   requireOwnKey(organizationId, screenshotKey);
-  const { percent, currentStep } = saidOf(report);
+  const { percent, currentStep } = reportedFields(report);
   const costMicros = typeof totalCostUsd === 'number' ? microsOf(totalCostUsd) : null;
   const values = [jobId, organizationId, agentId, seq, percent, currentStep, screenshotKey ?? null];
   try {
-    // Most are heartbeats or beginnings and say no more: one statement, one round trip.
+    // Most reports are heartbeats or starts without progress: one statement, one round trip.
     if (percent === null && costMicros === null)
       return await applyWithoutProgress(database, organizationId, { jobId, currentStep, values });
     return await database.transaction({ organizationId }, async (tx) => {
@@ -144,12 +146,12 @@ async function applyWithoutProgress(
   });
   const event = valuesOfEvent(organizationId);
   const statement = { ...signOfLifeAlone, values: [...values, entryParameter(entry), ...event.values] };
-  const [sign] = await database.sharedQuery<Sign & { told: boolean }>({ organizationId }, statement, {
+  const [sign] = await database.sharedQuery<Sign & { emitted: boolean }>({ organizationId }, statement, {
     key: jobId,
     together: signOfLifeTogether,
   });
   if (!sign) return null;
-  if (sign.told) database.publish([event.message]);
+  if (sign.emitted) database.publish([event.message]);
   if (sign.began) {
     database.notify('timeline', sign.agentId);
     database.notify('job', jobId);
@@ -161,11 +163,11 @@ async function applyWithoutProgress(
 const noSteps = { stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
 
 /**
- * Applies it, or says why not; a job that was never given to its agent cannot run. What runs has its command: with its
- * beginning goes the note of that.
+ * Applies a sign of life, or returns why not; a job that was never dispatched cannot run. A worker that starts a job
+ * has received its command, so the start also marks the command as acknowledged.
  */
 const applied = (more = '', lock = 'FOR UPDATE') => `
-  WITH was AS (
+  WITH locked_job AS (
     SELECT id, status, agent_id, percent, command_id IS NOT NULL AS dispatched FROM job
     WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) ${lock}),
   moved AS (
@@ -177,42 +179,49 @@ const applied = (more = '', lock = 'FOR UPDATE') => `
         ELSE job.last_progress_at END,
       screenshot_key = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($7, job.screenshot_key) ELSE job.screenshot_key END,
       ${more}webhook_seq = GREATEST(job.webhook_seq, $4)
-    FROM was WHERE job.id = $1 AND was.dispatched AND was.status IN ('queued', 'running')
+    FROM locked_job WHERE job.id = $1 AND locked_job.dispatched AND locked_job.status IN ('queued', 'running')
     RETURNING job.id, job.percent, job.current_step, job.agent_id, job.max_cost_micros),
   began AS (
-    SELECT moved.id, moved.agent_id FROM moved JOIN was ON was.id = moved.id WHERE was.status = 'queued'),
-  taken AS (
+    SELECT moved.id, moved.agent_id FROM moved JOIN locked_job ON locked_job.id = moved.id
+    WHERE locked_job.status = 'queued'),
+  acknowledged AS (
     ${acknowledgeRunSql({ begun: 'began', jobId: '$1' })}),
   alive AS (
     ${markWorking('SELECT agent_id FROM moved', 'a job’s sign of life')})`;
 const answered = `
-  SELECT was.status, was.dispatched, was.agent_id, moved.id IS NOT NULL AS accepted,
-         moved.id IS NOT NULL AND was.status = 'queued' AS began,
-         moved.id IS NOT NULL AND moved.percent IS DISTINCT FROM was.percent AS moved, moved.percent, moved.current_step`;
+  SELECT locked_job.status, locked_job.dispatched, locked_job.agent_id, moved.id IS NOT NULL AS accepted,
+         moved.id IS NOT NULL AND locked_job.status = 'queued' AS began,
+         moved.id IS NOT NULL AND moved.percent IS DISTINCT FROM locked_job.percent AS moved, moved.percent, moved.current_step`;
 
-/** What it has cost so far is as good as its word on how far it is: the later one holds, and the end's over both. */
-const saidCost = `reported_cost_micros = CASE WHEN $4 >= job.webhook_seq
+/**
+ * The reported cost of a running job, under the rule of the reported progress: the later report wins. The final report
+ * always wins.
+ */
+const reportedCost = `reported_cost_micros = CASE WHEN $4 >= job.webhook_seq
         THEN COALESCE($8::bigint, job.reported_cost_micros) ELSE job.reported_cost_micros END,
       `;
 
-const signWithProgress = `${applied(saidCost)} ${answered}, moved.max_cost_micros IS NOT NULL AS has_budget, steps.*
-  FROM was LEFT JOIN moved ON moved.id = was.id CROSS JOIN ${countedSteps()} steps`;
+const signWithProgress = `${applied(reportedCost)} ${answered}, moved.max_cost_micros IS NOT NULL AS has_budget, steps.*
+  FROM locked_job LEFT JOIN moved ON moved.id = locked_job.id CROSS JOIN ${countedSteps()} steps`;
 
 const started = { type: 'job.started', details: { status: 'running' } } as const;
 
-/** Counts nothing that others may have changed while it waited for the job, so it needs no lock in front of it. */
+/** Reads no rows that others may change while it waits for the job, so it needs no lock statement before it. */
 const signOfLife = (lock?: string) => `${applied('', lock)},
   ${appendEntry({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
   ${eventParts({ source: 'began', subject: 'began.id', organization: '$2', ...started, offset: 8 })}
-  ${answered}, EXISTS (SELECT FROM webhook_event_inserted) AS told
-  FROM was LEFT JOIN moved ON moved.id = was.id`;
+  ${answered}, EXISTS (SELECT FROM webhook_event_inserted) AS emitted
+  FROM locked_job LEFT JOIN moved ON moved.id = locked_job.id`;
 
 const signOfLifeAlone = { name: 'sign_of_life', text: signOfLife() };
-/** A job that another transaction has locked must not hold up the reports of other jobs. */
+/** In a set of several, a job that another transaction has locked must not hold up the reports of other jobs. */
 const signOfLifeTogether = { name: 'signs_of_life', text: signOfLife('FOR UPDATE SKIP LOCKED') };
 
-function notifySign(tx: Transaction, of: { organizationId: string; jobId: string }, sign: Sign): void {
-  const { organizationId, jobId } = of;
+function notifySign(
+  tx: Transaction,
+  { organizationId, jobId }: { organizationId: string; jobId: string },
+  sign: Sign,
+): void {
   const { agentId, began, status: previousStatus } = sign;
   const progress = progressOf({ ...sign, status: 'running' });
   const message = began ? 'running' : `${progress.percent} % done`;
@@ -229,10 +238,10 @@ function answerOf({ status, accepted, dispatched }: Sign): ReportAnswer {
   return { accepted, reason: status === 'queued' && !dispatched ? 'not_dispatched' : 'job_over', status };
 }
 
-function saidOf({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
+function reportedFields({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
   if (progress === undefined || progress === null) return { percent: null, currentStep: null };
-  const given = typeof progress === 'number' ? { percent: progress } : (progress as Record<string, unknown>);
-  const { percent = null, currentStep = null } = given as { percent?: unknown; currentStep?: unknown };
+  const fields = typeof progress === 'number' ? { percent: progress } : (progress as Record<string, unknown>);
+  const { percent = null, currentStep = null } = fields as { percent?: unknown; currentStep?: unknown };
   if (percent !== null && (typeof percent !== 'number' || percent < 0 || percent > 100)) {
     throw invalidField(
       'progress',

@@ -13,8 +13,9 @@ import type { Reporter } from './reporter';
 const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, passed: 3, failed: 4 };
 
 /**
- * Which of two reports of a step is the later one: an end is later than what is not, then the greater seq, then the
- * rank. A total order, so whatever order they arrive in, and however often, the step ends in the same state.
+ * Returns a key by which the later of two reports of a step is greater: an end is later than other statuses, then the
+ * greater seq, then the rank. The order is total, so the step ends in the same state for any order and number of
+ * deliveries.
  */
 function stateKey({ status, seq = 0 }: { status: StepStatus; seq?: number }): number {
   return (isOver(status) ? 1 : 0) * 2 ** 51 + Math.min(seq, 2 ** 40) * 8 + ranks[status];
@@ -34,7 +35,10 @@ interface Applied extends Pick<JobEntity, 'percent'>, StepTrace {
   stepsFailed: number;
 }
 
-/** One step's report. What arrives after the job's end is still kept, and the worker is told that the job is over. */
+/**
+ * Applies a report of one step. A report that arrives after the job's end is still stored, and the response states that
+ * the job has ended.
+ */
 export async function applyStepStatus(
   database: Database,
   { organizationId, agentId }: Reporter & { agentId: string },
@@ -70,8 +74,8 @@ export async function applyStepStatus(
       'apply_step',
     );
     if (!row) return null;
-    // What a late report adds to the cost of a job that was settled already is settled again; so is a usage whose step
-    // has another time now, and with it perhaps another day's price.
+    // A late report can change the cost of a job that was booked already, so the cost is booked again. So does another
+    // time of a step, because the day decides the price of its usage.
     if (isTerminal(row.jobStatus) && (usage || report.startedAt || report.finishedAt)) {
       await tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } });
     }
@@ -117,7 +121,7 @@ const applyStep = `
       error = CASE WHEN ($8::bigint, COALESCE(excluded.error, '')) > (s.state_key, COALESCE(s.error, ''))
         THEN excluded.error ELSE s.error END,
       state_key = GREATEST(s.state_key, $8::bigint),
-      -- These are the step's own and the same in each of its reports; should they differ, no order may matter.
+      -- These fields are the same in all reports of the step. If they differ, the result must not depend on the order.
       step_id = GREATEST(s.step_id, excluded.step_id),
       name = GREATEST(s.name, excluded.name),
       started_at = LEAST(s.started_at, excluded.started_at),
@@ -133,7 +137,7 @@ const applyStep = `
     ON CONFLICT (job_id, step_order, seq) DO UPDATE SET
       provider = excluded.provider, model = excluded.model, input_tokens = excluded.input_tokens,
       output_tokens = excluded.output_tokens, cost_micros = excluded.cost_micros
-    -- Two reports of one usage that differ: the greater one holds, whatever order they arrive in.
+    -- If two reports of the same usage differ, the greater one wins in any order.
     WHERE (COALESCE(excluded.cost_micros, -1), excluded.input_tokens, excluded.output_tokens, excluded.provider, excluded.model)
       > (COALESCE(u.cost_micros, -1), u.input_tokens, u.output_tokens, u.provider, u.model)
     RETURNING u.job_id),

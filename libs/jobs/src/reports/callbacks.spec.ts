@@ -6,7 +6,7 @@ import { applyClaimResults } from './apply-claim-results';
 import { applyJobReport } from './apply-job-report';
 import { applyStepStatus } from './apply-step-status';
 import { findJob } from '../lists/job-row';
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { listSteps } from '../lists/list-steps';
 
 jest.setTimeout(120_000);
@@ -14,25 +14,27 @@ jest.setTimeout(120_000);
 const signedAt = new Date();
 
 describe('callbacks of a job', () => {
-  let lab: JobsLab;
+  let fixture: JobsFixture;
+  let db: JobsFixture['harness']['db'];
   let reporter: { organizationId: string; agentId: string };
 
   beforeAll(async () => {
-    lab = await openJobsLab();
+    fixture = await openJobsFixture();
+    ({ db } = fixture.harness);
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
-  async function freshJob(): Promise<string> {
-    const agentId = await lab.makeOnlineAgent();
-    reporter = { organizationId: lab.organizationId, agentId };
-    return lab.dispatched({ agentId });
+  async function dispatchedJob(): Promise<string> {
+    const agentId = await fixture.makeOnlineAgent();
+    reporter = { organizationId: fixture.organizationId, agentId };
+    return fixture.dispatched({ agentId });
   }
-  const report = (body: JobWebhookBody) => applyJobReport(lab.harness.db, reporter, body);
-  const step = (body: StepStatusBody) => applyStepStatus(lab.harness.db, reporter, body);
-  const read = (id: string) => findJob(lab.harness.db, lab.organizationId, id);
+  const report = (body: JobWebhookBody) => applyJobReport(db, reporter, body);
+  const step = (body: StepStatusBody) => applyStepStatus(db, reporter, body);
+  const read = (id: string) => findJob(db, fixture.organizationId, id);
 
-  it('move it from queued to running to its end, and no further', async () => {
-    const jobId = await freshJob();
+  it('move a job from queued to running to its end, and no further', async () => {
+    const jobId = await dispatchedJob();
     expect((await read(jobId)).status).toBe('queued');
     expect(await report({ jobId })).toEqual({ accepted: true, status: 'running' });
     expect(await report({ jobId, progress: 40, seq: 2 })).toEqual({ accepted: true, status: 'running' });
@@ -51,44 +53,44 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ status: 'completed', result: { a: 1 }, error: null });
   });
 
-  it('free the machine with its end, enqueue the agent where a job waits for it, and meter it', async () => {
-    const lonely = await freshJob();
+  it('free the machine at the end of a job, enqueue the agent if another job waits for it, and meter the run', async () => {
+    const lonely = await dispatchedJob();
     await report({ jobId: lonely, status: 'completed' });
     const looks = `SELECT name FROM outbox WHERE name = 'dispatch-agent' AND payload->>'agentId' = $1`;
-    const asLaunched = await lab.query(looks, [reporter.agentId]);
-    const jobId = await freshJob();
-    await lab.launch({ agentId: reporter.agentId });
-    await lab.query('DELETE FROM outbox');
+    const asLaunched = await fixture.query(looks, [reporter.agentId]);
+    const jobId = await dispatchedJob();
+    await fixture.launch({ agentId: reporter.agentId });
+    await fixture.query('DELETE FROM outbox');
     expect(asLaunched).toHaveLength(1);
     await report({ jobId, status: 'completed' });
-    const [agent] = await lab.query('SELECT current_job_id FROM agent WHERE id = $1', [reporter.agentId]);
+    const [agent] = await fixture.query('SELECT current_job_id FROM agent WHERE id = $1', [reporter.agentId]);
     expect(agent).toEqual({ currentJobId: null });
-    const events = await lab.query('SELECT kind, outcome FROM usage_event WHERE job_id = $1', [jobId]);
+    const events = await fixture.query('SELECT kind, outcome FROM usage_event WHERE job_id = $1', [jobId]);
     expect(events).toEqual([{ kind: 'run', outcome: 'completed' }]);
-    const messages = await lab.query(
+    const messages = await fixture.query(
       `SELECT name FROM outbox WHERE payload->>'jobId' = $1 OR payload->>'agentId' = $2 ORDER BY name`,
       [jobId, reporter.agentId],
     );
     expect(messages.map(({ name }) => name)).toEqual(expect.arrayContaining(['dispatch-agent', 'job-finished']));
   });
 
-  it('that tell of a step’s time after the job’s end have its cost settled once more: the day decides the price', async () => {
-    const jobId = await freshJob();
+  it('have the cost booked again if a step’s time arrives after the job’s end, because the day decides the price', async () => {
+    const jobId = await dispatchedJob();
     const usage = { provider: 'acme', model: 'm', inputTokens: 1, outputTokens: 1 };
     const startedAt = '2026-03-09T23:59:59.000Z';
     await step({ jobId, stepOrder: 1, status: 'running', seq: 1, startedAt, usage });
     await report({ jobId, status: 'completed' });
-    await lab.query('DELETE FROM outbox');
+    await fixture.query('DELETE FROM outbox');
     const late = { jobId, stepOrder: 1, status: 'passed', seq: 2, finishedAt: '2026-03-10T00:00:01.000Z' } as const;
     expect(await step(late)).toEqual({ accepted: false, reason: 'job_over' });
-    const settled = () => lab.query(`SELECT name FROM outbox WHERE payload->>'jobId' = $1`, [jobId]);
-    expect(await settled()).toEqual([{ name: 'job-finished' }]);
+    const bookings = () => fixture.query(`SELECT name FROM outbox WHERE payload->>'jobId' = $1`, [jobId]);
+    expect(await bookings()).toEqual([{ name: 'job-finished' }]);
     await step({ jobId, stepOrder: 2, status: 'skipped', seq: 3 });
-    expect(await settled()).toHaveLength(1);
+    expect(await bookings()).toHaveLength(1);
   });
 
-  it('let one of fifty racing ends win', async () => {
-    const jobId = await freshJob();
+  it('let one of fifty concurrent ends win', async () => {
+    const jobId = await dispatchedJob();
     const statuses = ['completed', 'failed', 'cancelled'] as const;
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) => report({ jobId, status: statuses[at % 3]!, error: `end ${at}` })),
@@ -96,25 +98,25 @@ describe('callbacks of a job', () => {
     const winners = answers.filter(({ accepted }) => accepted);
     expect(winners).toHaveLength(1);
     expect((await read(jobId)).status).toBe(winners[0]!.status);
-    const [{ count }] = await lab.query('SELECT count(*) FROM usage_event WHERE job_id = $1', [jobId]);
+    const [{ count }] = await fixture.query('SELECT count(*) FROM usage_event WHERE job_id = $1', [jobId]);
     expect(count).toBe(1);
-    expect(await unequalCounters(lab.harness.db)).toEqual([]);
+    expect(await unequalCounters(db)).toEqual([]);
   });
 
-  it('are refused as unknown from another agent, another organization, and for no job', async () => {
-    const jobId = await freshJob();
-    const other = { organizationId: lab.organizationId, agentId: lab.agentId };
-    await expect(applyJobReport(lab.harness.db, other, { jobId })).rejects.toMatchObject({ code: 'not_found' });
-    await expect(applyJobReport(lab.harness.db, other, { jobId, status: 'failed' })).rejects.toMatchObject({
+  it('are rejected as not_found if they come from another agent', async () => {
+    const jobId = await dispatchedJob();
+    const other = { organizationId: fixture.organizationId, agentId: fixture.agentId };
+    await expect(applyJobReport(db, other, { jobId })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(applyJobReport(db, other, { jobId, status: 'failed' })).rejects.toMatchObject({
       code: 'not_found',
     });
-    await expect(
-      applyStepStatus(lab.harness.db, other, { jobId, stepOrder: 1, status: 'running' }),
-    ).rejects.toMatchObject({ code: 'not_found' });
+    await expect(applyStepStatus(db, other, { jobId, stepOrder: 1, status: 'running' })).rejects.toMatchObject({
+      code: 'not_found',
+    });
     const log = { jobId, level: 'info' as const, message: 'x', timestamp: 1 };
-    await expect(appendJobLogs(lab.harness.db, other, [log])).rejects.toMatchObject({ code: 'not_found' });
+    await expect(appendJobLogs(db, other, [log])).rejects.toMatchObject({ code: 'not_found' });
     await expect(
-      applyClaimResults(lab.harness.db, other, {
+      applyClaimResults(db, other, {
         jobId,
         claims: [{ claimId: 'C', outcome: 'failed' }],
         signedAt,
@@ -123,24 +125,20 @@ describe('callbacks of a job', () => {
     expect((await read(jobId)).status).toBe('queued');
   });
 
-  it('say nothing of a job that was never given to its agent', async () => {
-    const agentId = await lab.makeOnlineAgent();
-    const jobId = await lab.launch({ agentId });
+  it('do not change a job that was never dispatched', async () => {
+    const agentId = await fixture.makeOnlineAgent();
+    const jobId = await fixture.launch({ agentId });
     for (const status of [undefined, 'running', 'completed', 'failed', 'cancelled'] as const) {
-      const answer = await applyJobReport(
-        lab.harness.db,
-        { organizationId: lab.organizationId, agentId },
-        { jobId, status },
-      );
+      const answer = await applyJobReport(db, { organizationId: fixture.organizationId, agentId }, { jobId, status });
       expect(answer).toEqual({ accepted: false, reason: 'not_dispatched', status: 'queued' });
     }
     expect(await read(jobId)).toMatchObject({ status: 'queued', startedAt: null, finishedAt: null });
   });
 
-  it('tell its agent’s timeline how far it is, by the worker’s word and by its steps', async () => {
-    const jobId = await freshJob();
-    const told = async () => {
-      const rows = await lab.query<{ data: any }>(
+  it('record the job’s progress in its agent’s timeline, by the worker’s percentage and by its steps', async () => {
+    const jobId = await dispatchedJob();
+    const progressEntries = async () => {
+      const rows = await fixture.query<{ data: any }>(
         `SELECT data FROM timeline_entry WHERE job_id = $1 AND kind = 'job' AND data->>'progress' IS NOT NULL ORDER BY seq`,
         [jobId],
       );
@@ -152,7 +150,7 @@ describe('callbacks of a job', () => {
     await report({ jobId, progress: 40, seq: 2 });
     await report({ jobId, progress: 30, seq: 0 });
     await report({ jobId, status: 'completed' });
-    expect(await told()).toEqual([
+    expect(await progressEntries()).toEqual([
       ['running', 0, 0],
       ['running', 100, 1],
       ['running', 40, 1],
@@ -160,9 +158,9 @@ describe('callbacks of a job', () => {
     ]);
   });
 
-  it('keep a picture of the organization’s own, of a run or of its end, and no one else’s', async () => {
-    const jobId = await freshJob();
-    const own = `artifacts/${lab.organizationId}`;
+  it('store a screenshot of the own organization, of a run or of its end, and reject other keys', async () => {
+    const jobId = await dispatchedJob();
+    const own = `artifacts/${fixture.organizationId}`;
     for (const screenshotKey of [`${own}/../../other/x.png`, `${own}//x.png`, 'x.png', '../x.png']) {
       for (const status of ['running', 'completed'] as const) {
         await expect(report({ jobId, status, screenshotKey })).rejects.toMatchObject({ code: 'invalid_payload' });
@@ -172,8 +170,8 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ status: 'running', screenshotKey: `${own}/a.png` });
   });
 
-  it('keep a log entry with a seq once, and one without as often as it comes', async () => {
-    const jobId = await freshJob();
+  it('store a log entry with a seq once, and one without a seq each time it arrives', async () => {
+    const jobId = await dispatchedJob();
     const entry = (seq?: number) => ({
       jobId,
       level: 'info' as const,
@@ -181,82 +179,86 @@ describe('callbacks of a job', () => {
       timestamp: 1_767_225_600,
       seq,
     });
-    const append = (...seqs: (number | undefined)[]) => appendJobLogs(lab.harness.db, reporter, seqs.map(entry));
+    const append = (...seqs: (number | undefined)[]) => appendJobLogs(db, reporter, seqs.map(entry));
     expect(await append(1, 2, 3)).toEqual({ accepted: 3 });
     expect(await append(2, 3, 4, 4)).toEqual({ accepted: 1 });
     expect(await append(7, 6)).toEqual({ accepted: 2 });
     expect(await append(5, 1)).toEqual({ accepted: 1 });
     expect(await append(undefined, undefined)).toEqual({ accepted: 2 });
-    const rows = await lab.query(
+    const rows = await fixture.query(
       `SELECT log_seq FROM timeline_entry WHERE job_id = $1 AND kind = 'execution' ORDER BY seq`,
       [jobId],
     );
     expect(rows.map(({ logSeq }) => logSeq)).toEqual([1, 2, 3, 4, 7, 6, 5, null, null]);
   });
 
-  it('keep the lines of racing batches once, and the timeline without a hole', async () => {
-    const jobId = await freshJob();
+  it('store the lines of concurrent requests once, and the timeline without a gap', async () => {
+    const jobId = await dispatchedJob();
     const entry = (seq: number) => ({ jobId, level: 'info' as const, message: `line ${seq}`, timestamp: 1, seq });
     const batch = (from: number) => Array.from({ length: 20 }, (_, at) => entry(from + at));
     const answers = await Promise.all(
-      [1, 11, 21, 1, 31, 11, 41].map((from) => appendJobLogs(lab.harness.db, reporter, batch(from))),
+      [1, 11, 21, 1, 31, 11, 41].map((from) => appendJobLogs(db, reporter, batch(from))),
     );
     expect(answers.reduce((sum, { accepted }) => sum + Number(accepted), 0)).toBe(60);
-    const rows = await lab.query('SELECT seq FROM timeline_entry WHERE agent_id = $1 ORDER BY seq', [reporter.agentId]);
+    const rows = await fixture.query('SELECT seq FROM timeline_entry WHERE agent_id = $1 ORDER BY seq', [
+      reporter.agentId,
+    ]);
     expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, at) => at + 1));
   });
 
-  it('refuse a batch of logs whole when one of its jobs is not the caller’s', async () => {
-    const theirs = await freshJob();
-    const jobId = await freshJob();
+  it('reject a whole request of log lines if one of the jobs is not the caller’s', async () => {
+    const otherJobId = await dispatchedJob();
+    const jobId = await dispatchedJob();
     const log = { level: 'info' as const, message: 'x', timestamp: 1, seq: 1 };
     await expect(
-      appendJobLogs(lab.harness.db, reporter, [
+      appendJobLogs(db, reporter, [
         { jobId, ...log },
-        { jobId: theirs, ...log },
+        { jobId: otherJobId, ...log },
       ]),
     ).rejects.toMatchObject({ code: 'not_found' });
-    expect(await lab.query(`SELECT FROM timeline_entry WHERE job_id = $1 AND kind = 'execution'`, [jobId])).toEqual([]);
+    expect(await fixture.query(`SELECT FROM timeline_entry WHERE job_id = $1 AND kind = 'execution'`, [jobId])).toEqual(
+      [],
+    );
   });
 
-  it('count as its agent’s activity while the job runs: signs of life, steps and logs, and nothing late', async () => {
-    const jobId = await freshJob();
+  it('count as activity of the agent while the job runs: signs of life, steps and logs, but no late reports', async () => {
+    const jobId = await dispatchedJob();
     await report({ jobId });
     const forget = () =>
-      lab.query(
+      fixture.query(
         `UPDATE agent SET last_activity_at = now() - interval '1 minute', last_activity = 'long ago'
                  WHERE id = $1`,
         [reporter.agentId],
       );
-    const said = async () =>
-      (await lab.query('SELECT last_activity AS it FROM agent WHERE id = $1', [reporter.agentId]))[0].it as string;
+    const lastActivity = async () =>
+      (await fixture.query('SELECT last_activity AS it FROM agent WHERE id = $1', [reporter.agentId]))[0].it as string;
     const log = { jobId, level: 'info' as const, message: 'm', timestamp: 1 };
     const callbacks: [string, () => Promise<unknown>][] = [
       ['a job’s sign of life', () => report({ jobId, status: 'running' })],
       ['a job’s step', () => step({ jobId, stepOrder: 1, status: 'running' })],
-      ['a job’s log', () => appendJobLogs(lab.harness.db, reporter, [log])],
+      ['a job’s log', () => appendJobLogs(db, reporter, [log])],
     ];
-    for (const [what, callback] of callbacks) {
+    for (const [activity, callback] of callbacks) {
       await forget();
       await callback();
-      expect(await said()).toBe(what);
+      expect(await lastActivity()).toBe(activity);
     }
-    // Within the grain it stays who was first.
+    // Within the resolution of the activity time, the first activity stays.
     await report({ jobId, status: 'running' });
-    expect(await said()).toBe('a job’s log');
+    expect(await lastActivity()).toBe('a job’s log');
     await report({ jobId, status: 'completed' });
     await forget();
     await report({ jobId, status: 'running' });
     await step({ jobId, stepOrder: 2, status: 'passed' });
-    expect(await said()).toBe('long ago');
+    expect(await lastActivity()).toBe('long ago');
   });
 
-  it('count a claim once for its job, and the newest outcome', async () => {
-    const jobId = await freshJob();
-    const claims = (...given: [string, 'eob_uploaded' | 'no_eob_found' | 'failed'][]) =>
-      applyClaimResults(lab.harness.db, reporter, {
+  it('count a claim once for its job, with its newest outcome', async () => {
+    const jobId = await dispatchedJob();
+    const claims = (...outcomes: [string, 'eob_uploaded' | 'no_eob_found' | 'failed'][]) =>
+      applyClaimResults(db, reporter, {
         jobId,
-        claims: given.map(([claimId, outcome]) => ({ claimId, outcome })),
+        claims: outcomes.map(([claimId, outcome]) => ({ claimId, outcome })),
         signedAt,
       });
     expect(await claims(['A', 'eob_uploaded'], ['B', 'failed'])).toEqual({
@@ -272,28 +274,31 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ claimsAttempted: 5, claimsFailed: 3 });
   });
 
-  it('know a claim by its id and its NPI, and keep what was signed later, whichever comes first', async () => {
-    const jobId = await freshJob();
+  it('identify a claim by its id and its NPI, and store the outcome that was signed later, in any order', async () => {
+    const jobId = await dispatchedJob();
     const at = (seconds: number) => new Date(signedAt.getTime() + seconds * 1000);
-    const say = (outcome: 'eob_uploaded' | 'failed', npi: string | undefined, seconds: number) =>
-      applyClaimResults(lab.harness.db, reporter, {
+    const sign = (outcome: 'eob_uploaded' | 'failed', npi: string | undefined, seconds: number) =>
+      applyClaimResults(db, reporter, {
         jobId,
         claims: [{ claimId: 'A', npi, outcome }],
         signedAt: at(seconds),
       });
-    await say('failed', '1234567893', 1);
-    await say('failed', '1234567894', 1);
-    expect(await say('failed', undefined, 1)).toMatchObject({ accepted: 1, claims: { attempted: 3, failed: 3 } });
-    expect(await say('eob_uploaded', undefined, 9)).toMatchObject({ accepted: 1, claims: { attempted: 3, failed: 2 } });
-    // Said again later, so what was signed in between is older than that.
-    expect(await say('eob_uploaded', undefined, 20)).toMatchObject({ accepted: 0 });
-    expect(await say('failed', undefined, 15)).toEqual({
+    await sign('failed', '1234567893', 1);
+    await sign('failed', '1234567894', 1);
+    expect(await sign('failed', undefined, 1)).toMatchObject({ accepted: 1, claims: { attempted: 3, failed: 3 } });
+    expect(await sign('eob_uploaded', undefined, 9)).toMatchObject({
+      accepted: 1,
+      claims: { attempted: 3, failed: 2 },
+    });
+    // The same outcome is signed again later, so a report that was signed in between is older.
+    expect(await sign('eob_uploaded', undefined, 20)).toMatchObject({ accepted: 0 });
+    expect(await sign('failed', undefined, 15)).toEqual({
       accepted: 0,
       claims: { attempted: 3, eobUploaded: 1, noEobFound: 0, failed: 2 },
     });
   });
 
-  it('end in the same state in every order, however often each comes', async () => {
+  it('lead to the same state in any order, however often each arrives', async () => {
     const usage = { provider: 'openai', model: 'm', inputTokens: 10, outputTokens: 2, costUsd: 0.25 };
     type Call = (jobId: string) => Promise<unknown>;
     const calls: Call[] = [
@@ -305,12 +310,11 @@ describe('callbacks of a job', () => {
       (jobId) => step({ jobId, stepOrder: 2, name: 'read', status: 'running', seq: 6 }),
       (jobId) => step({ jobId, stepOrder: 2, name: 'read', status: 'failed', seq: 7, error: 'no page' }),
       (jobId) =>
-        appendJobLogs(lab.harness.db, reporter, [
+        appendJobLogs(db, reporter, [
           { jobId, level: 'info', message: 'one', timestamp: 1, seq: 1 },
           { jobId, level: 'info', message: 'two', timestamp: 1, seq: 2 },
         ]),
-      (jobId) =>
-        applyClaimResults(lab.harness.db, reporter, { jobId, claims: [{ claimId: 'A', outcome: 'failed' }], signedAt }),
+      (jobId) => applyClaimResults(db, reporter, { jobId, claims: [{ claimId: 'A', outcome: 'failed' }], signedAt }),
       (jobId) => report({ jobId, status: 'failed', error: 'exit code 1', seq: 8 }),
     ];
     const order = fc.tuple(
@@ -318,16 +322,16 @@ describe('callbacks of a job', () => {
       fc.array(fc.nat({ max: calls.length - 1 }), { maxLength: 8 }),
     );
     const endOf = async (sequence: number[]) => {
-      const jobId = await freshJob();
+      const jobId = await dispatchedJob();
       for (const at of sequence) await calls[at]!(jobId);
       const { status, error, claimsAttempted, stepsTotal, stepsFailed } = await read(jobId);
       const page = { limit: 50, after: null };
-      const steps = await listSteps(lab.harness.db, lab.organizationId, { jobId, page });
-      const logs = await lab.query(
+      const steps = await listSteps(db, fixture.organizationId, { jobId, page });
+      const logs = await fixture.query(
         `SELECT message FROM timeline_entry WHERE job_id = $1 AND kind = 'execution' ORDER BY log_seq`,
         [jobId],
       );
-      const [{ events }] = await lab.query('SELECT count(*) AS events FROM usage_event WHERE job_id = $1', [jobId]);
+      const [{ events }] = await fixture.query('SELECT count(*) AS events FROM usage_event WHERE job_id = $1', [jobId]);
       return { status, error, claimsAttempted, stepsTotal, stepsFailed, steps, logs, events };
     };
     const expected = await endOf([...calls.keys()]);
@@ -340,6 +344,6 @@ describe('callbacks of a job', () => {
       }),
       { numRuns: 25 },
     );
-    expect(await unequalCounters(lab.harness.db)).toEqual([]);
+    expect(await unequalCounters(db)).toEqual([]);
   });
 });

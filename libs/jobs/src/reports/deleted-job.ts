@@ -10,14 +10,17 @@ export interface JobIsOver {
 
 export const jobIsOver: JobIsOver = { accepted: false, reason: 'job_over' };
 
-/** What a report of a job that is not there is answered: over, where it was deleted; otherwise there is no such job. */
+/**
+ * Returns the response to a report about a missing job that was deleted. Throws not_found if there never was such a
+ * job.
+ */
 export async function overOrUnknown(database: Database, reporter: Reporter, jobId: string): Promise<JobIsOver> {
   const [deleted] = await deletedOf(database, reporter, [jobId]);
   if (!deleted) throw noSuchJob();
   return jobIsOver;
 }
 
-/** Which of these jobs were the reporter's to report of, and are deleted. */
+/** Returns which of these jobs belonged to the reporter and were deleted. */
 export async function deletedOf(
   database: Database,
   { organizationId, agentId }: Reporter,

@@ -5,39 +5,39 @@ import { applyJobReport } from './apply-job-report';
 import { applyStepStatus } from './apply-step-status';
 import { finishJob } from '../ends/finish-job';
 import { findJob } from '../lists/job-row';
-import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 
-describe('who waited for a lock', () => {
-  let lab: JobsLab;
+describe('a report or a dispatch that waited for a lock', () => {
+  let fixture: JobsFixture;
   let agentId: string;
   let jobId: string;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
+    fixture = await openJobsFixture();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
   beforeEach(async () => {
-    agentId = await lab.makeOnlineAgent();
-    jobId = await lab.dispatched({ agentId });
+    agentId = await fixture.makeOnlineAgent();
+    jobId = await fixture.dispatched({ agentId });
   });
 
-  const reporter = () => ({ organizationId: lab.organizationId, agentId });
+  const reporter = () => ({ organizationId: fixture.organizationId, agentId });
   const holdJob = () => (tx: { query(sql: string, values: unknown[]): Promise<unknown> }) =>
     tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]);
 
-  it('counts a claim that another report of it counted meanwhile once, and as what holds now', async () => {
+  it('counts a claim once with its latest outcome if several reports contain it concurrently', async () => {
     const claim = (outcome: 'eob_uploaded' | 'failed' | 'no_eob_found', second: number) =>
-      applyClaimResults(lab.harness.db, reporter(), {
+      applyClaimResults(fixture.harness.db, reporter(), {
         jobId,
         claims: Array.from({ length: 20 }, (_, at) => ({ claimId: `C${at}`, outcome })),
         signedAt: new Date(second * 1000),
       });
-    await behindLock(lab.harness.db, holdJob(), () => [
+    await behindLock(fixture.harness.db, holdJob(), () => [
       claim('eob_uploaded', 1),
       claim('failed', 3),
       claim('no_eob_found', 2),
     ]);
-    expect(await findJob(lab.harness.db, lab.organizationId, jobId)).toMatchObject({
+    expect(await findJob(fixture.harness.db, fixture.organizationId, jobId)).toMatchObject({
       claimsAttempted: 20,
       claimsEobUploaded: 0,
       claimsNoEobFound: 0,
@@ -45,28 +45,30 @@ describe('who waited for a lock', () => {
     });
   });
 
-  it('takes a step’s report for the repetition that it is, and tells it once', async () => {
+  it('recognizes a repeated report of a step, and records the step once in the timeline', async () => {
     const step = () =>
-      applyStepStatus(lab.harness.db, reporter(), { jobId, stepOrder: 1, name: 'Open', status: 'passed', seq: 1 });
-    const answers = await behindLock(lab.harness.db, holdJob(), () => [step(), step(), step()]);
+      applyStepStatus(fixture.harness.db, reporter(), { jobId, stepOrder: 1, name: 'Open', status: 'passed', seq: 1 });
+    const answers = await behindLock(fixture.harness.db, holdJob(), () => [step(), step(), step()]);
     expect(answers.filter(({ accepted }) => accepted)).toHaveLength(1);
-    const told = await lab.query(`SELECT FROM timeline_entry WHERE job_id = $1 AND message = 'Open: passed'`, [jobId]);
-    expect(told).toHaveLength(1);
+    const entries = await fixture.query(`SELECT FROM timeline_entry WHERE job_id = $1 AND message = 'Open: passed'`, [
+      jobId,
+    ]);
+    expect(entries).toHaveLength(1);
   });
 
-  it('ends a job with the steps that were reported before its end', async () => {
-    await applyJobReport(lab.harness.db, reporter(), { jobId, status: 'running' });
+  it('ends a job with the steps that were committed before its end', async () => {
+    await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'running' });
     await behindLock(
-      lab.harness.db,
+      fixture.harness.db,
       holdJob(),
-      () => [applyJobReport(lab.harness.db, reporter(), { jobId, status: 'completed' })],
+      () => [applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'completed' })],
       (tx) =>
         tx.query(
           `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key) VALUES ($1, 1, $2, 'passed', 1)`,
-          [jobId, lab.organizationId],
+          [jobId, fixture.organizationId],
         ),
     );
-    const [entry] = await lab.query(
+    const [entry] = await fixture.query(
       `SELECT data->'progress'->'stepsPassed' AS passed FROM timeline_entry
        WHERE job_id = $1 AND kind = 'job' ORDER BY seq DESC LIMIT 1`,
       [jobId],
@@ -74,29 +76,29 @@ describe('who waited for a lock', () => {
     expect(entry).toEqual({ passed: 1 });
   });
 
-  it('refuses a heartbeat of a job that was cancelled while the heartbeat waited for the row', async () => {
-    const { organizationId } = lab;
-    await applyJobReport(lab.harness.db, reporter(), { jobId, status: 'running' });
+  it('rejects a heartbeat of a job that was cancelled while the heartbeat waited for the row', async () => {
+    const { organizationId } = fixture;
+    await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'running' });
     const answers = await behindLock(
-      lab.harness.db,
+      fixture.harness.db,
       holdJob(),
-      () => [applyJobReport(lab.harness.db, reporter(), { jobId, status: 'running' })],
+      () => [applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'running' })],
       (tx) => finishJob(tx, { organizationId, jobId, to: 'cancelled', source: 'watchdog', error: null }),
     );
     expect(answers).toEqual([{ accepted: false, reason: 'job_over', status: 'cancelled' }]);
-    expect(await findJob(lab.harness.db, organizationId, jobId)).toMatchObject({ status: 'cancelled' });
+    expect(await findJob(fixture.harness.db, organizationId, jobId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('does not start a job on a machine that is being cleared since', async () => {
-    await applyJobReport(lab.harness.db, reporter(), { jobId, status: 'completed' });
-    const next = await lab.launch({ agentId });
+  it('does not start a job on a machine whose clearing started while the dispatch waited', async () => {
+    await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'completed' });
+    const next = await fixture.launch({ agentId });
     const [outcome] = await behindLock(
-      lab.harness.db,
+      fixture.harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
-      () => [lab.dispatch.startNext(agentId)],
+      () => [fixture.dispatch.startNext(agentId)],
       async (tx) => {
         const commandId = await issueCommand(tx, {
-          organizationId: lab.organizationId,
+          organizationId: fixture.organizationId,
           agentId,
           jobId,
           kind: 'stop_job',

@@ -2,9 +2,12 @@ import { purgeByRetention } from '@muster/access';
 import type { Database } from '@muster/database';
 import type { Round } from '@muster/platform';
 
-const rowsAtOnce = 1000;
+const rowsPerStep = 1000;
 
-/** Drops steps and claims of runs that ended before the periods that each organization keeps them. Counts stay. */
+/**
+ * Deletes steps and claims of runs that ended before the organization's retention periods. The counters of the runs
+ * stay.
+ */
 export async function purgeReports(
   database: Database,
   round: Round,
@@ -16,7 +19,7 @@ export async function purgeReports(
       keptFor,
       now,
       step: async (organizationId, before) =>
-        (await database.query('system', purgeSql[name], [organizationId, before, rowsAtOnce], `purge_${name}`)).length,
+        (await database.query('system', purgeSql[name], [organizationId, before, rowsPerStep], `purge_${name}`)).length,
     });
   const steps = await purge('steps', 'stepRetentionDays');
   const claims = await purge('claims', 'claimRetentionDays');

@@ -9,5 +9,5 @@ describe('a step’s name in a trace', () => {
     ['What (a+b)? is', ['(a+b)?'], 'What … is'],
     ['Read x.y xzy', ['x.y'], 'Read … xzy'],
     ['Open the portal', [' ', ''], 'Open the portal'],
-  ])('%p with the values %j is %p', (name, values, shown) => expect(withoutValues(name, values)).toBe(shown));
+  ])('%p with the values %j is %p', (name, values, expected) => expect(withoutValues(name, values)).toBe(expected));
 });

@@ -3,14 +3,14 @@ import type { StepStatusBody } from '@muster/contracts';
 import type { JobEntity } from '@muster/database';
 import { atSpan, recordSpan, spanIdFor, spanIdOf } from '@muster/platform';
 
-/** Of the step's run; its variables are read where traces are made, and nowhere else. */
+/** Run of the step. Its variables are read only where traces are recorded, otherwise null. */
 export interface StepTrace extends Pick<JobEntity, 'commandId' | 'traceparent'> {
   variables: JobEntity['variables'] | null;
 }
 
 /**
- * A step that is over, as a span of its run's trace, below its worker's. The worker may reach no collector, so what it
- * reports is what the trace knows of it. Its name is a script's text, which may have said a variable's value.
+ * Records an ended step as a span of its run's trace, below the worker's span. The worker may not reach a collector, so
+ * the service records the reported steps. A step's name comes from a script and may contain the value of a variable.
  */
 export function recordStep(
   { organizationId, agentId }: { organizationId: string; agentId: string },
@@ -42,13 +42,16 @@ export function recordStep(
 
 const shortValue = 4;
 
-/** A short value says something only where it stands by itself: an "a" within a word is no variable's. */
+/**
+ * Replaces the values of variables by an ellipsis. A short value is replaced only as a separate word: an "a" within a
+ * word does not come from a variable.
+ */
 export function withoutValues(text: string, values: string[]): string {
   const longestFirst = values.filter((value) => value.trim() !== '').sort((a, b) => b.length - a.length);
   return longestFirst.reduce((left, value) => {
     if (value.length >= shortValue) return left.replaceAll(value, '…');
-    const word = value.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    return left.replaceAll(new RegExp(`(?<![\\p{L}\\p{N}])${word}(?![\\p{L}\\p{N}])`, 'gu'), '…');
+    const escaped = value.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    return left.replaceAll(new RegExp(`(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`, 'gu'), '…');
   }, text);
 }
 

@@ -1,5 +1,5 @@
 import { invalidField } from '@muster/contracts';
-/** A worker shows its own organization's pictures, and no one else's. */
+/** Throws if the key does not belong to an upload of the worker's own organization. */
 export function requireOwnKey(organizationId: string, key: string | null | undefined): void {
   const own = `artifacts/${organizationId}/`;
   if (!key || (key.startsWith(own) && !key.split('/').some((part) => part === '' || part === '.' || part === '..')))
@@ -11,7 +11,10 @@ export function requireOwnKey(organizationId: string, key: string | null | undef
   );
 }
 
-/** Whose reports are believed: an agent's own, or, with a key that is bound to none, any agent's of the organization. */
+/**
+ * The sender of a report. A worker key that is bound to an agent reports only on the jobs of this agent. `agentId` is
+ * null for an unbound key, which reports on all jobs of the organization.
+ */
 export interface Reporter {
   organizationId: string;
   agentId: string | null;

@@ -10,8 +10,8 @@ import { DispatchConfig } from '../dispatch/dispatch.config';
 import { JobsModule } from '../jobs.module';
 import { launchJob } from '../launch/launch-job';
 
-/** The use cases on a database of their own, with a workflow and an agent that is online. */
-export interface JobsLab {
+/** The use cases on a separate database, with a workflow and an online agent. */
+export interface JobsFixture {
   harness: Harness;
   dispatch: Dispatch;
   caller: Principal;
@@ -19,17 +19,17 @@ export interface JobsLab {
   workflowId: string;
   agentId: string;
   launch(input?: Partial<LaunchJobBody>): Promise<string>;
-  /** Launches a job and gives it to its agent. */
+  /** Launches a job and dispatches it to its agent. */
   dispatched(input?: Partial<LaunchJobBody>): Promise<string>;
   makeOnlineAgent(): Promise<string>;
   query<T extends object = any>(sql: string, values?: unknown[]): Promise<T[]>;
   close(): Promise<void>;
 }
 
-export async function openJobsLab(
+export async function openJobsFixture(
   env: Record<string, string> = {},
   modules: (new () => object)[] = [],
-): Promise<JobsLab> {
+): Promise<JobsFixture> {
   const harness = await startHarness({
     name: 'gateway',
     configs: [DispatchConfig, VmConfig, StorageConfig],
@@ -40,10 +40,10 @@ export async function openJobsLab(
   const dispatch = app.nest.get(Dispatch, { strict: false });
   const { id: organizationId } = await makeOrganization(db);
   const { id: workflowId } = await makeWorkflow(db, { organizationId });
-  let made = 0;
+  let agentCount = 0;
   const makeOnlineAgent = async () => {
-    made += 1;
-    return (await makeAgent(db, { organizationId, name: `Agent ${made}`, status: 'online' })).id;
+    agentCount += 1;
+    return (await makeAgent(db, { organizationId, name: `Agent ${agentCount}`, status: 'online' })).id;
   };
   const agentId = await makeOnlineAgent();
   const caller: Principal = {

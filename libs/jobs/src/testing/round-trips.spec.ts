@@ -2,34 +2,37 @@ import { Client } from 'pg';
 import { appendJobLogs } from '../reports/append-job-logs';
 import { applyJobReport } from '../reports/apply-job-report';
 import { applyStepStatus } from '../reports/apply-step-status';
-import { type JobsLab, openJobsLab } from './jobs.harness';
+import { type JobsFixture, openJobsFixture } from './jobs.harness';
 
 jest.setTimeout(60_000);
 
-describe('what a run costs the database', () => {
-  let lab: JobsLab;
+describe('the database calls of a run', () => {
+  let fixture: JobsFixture;
 
   beforeAll(async () => {
-    lab = await openJobsLab();
+    fixture = await openJobsFixture();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
-  /** A batch of ours is one round trip of many statements; what TypeORM sends is one of one. */
+  /**
+   * Counts statements and round trips. A batch of `Database` is one round trip of many statements; a query of TypeORM
+   * is one round trip of one statement.
+   */
   async function costOf(work: () => Promise<unknown>): Promise<string> {
     const sent: number[] = [];
     const { query } = Client.prototype;
-    const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...given: any[]) {
-      const statements: { text: string }[] = given[0].statements ?? [{ text: '' }];
-      // What was enqueued before is published meanwhile.
+    const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...args: any[]) {
+      const statements: { text: string }[] = args[0].statements ?? [{ text: '' }];
+      // Messages that were enqueued before are published at the same time and are not counted.
       if (!/^\s*(UPDATE|DELETE FROM) outbox/.test(statements.at(-1)!.text)) sent.push(statements.length);
-      return (query as any).apply(this, given);
+      return (query as any).apply(this, args);
     } as never);
     await work().finally(() => spy.mockRestore());
     return `${sent.reduce((sum, count) => sum + count, 0)} statements, ${sent.length} round trips`;
   }
 
-  it('is so many statements, and so many waits for an answer', async () => {
-    const { harness, organizationId, agentId, dispatch } = lab;
+  it('have a fixed number of statements and round trips', async () => {
+    const { harness, organizationId, agentId, dispatch } = fixture;
     const reporter = { organizationId, agentId };
     let jobId = '';
     const report = (status: 'running' | 'completed') => applyJobReport(harness.db, reporter, { jobId, status });
@@ -37,7 +40,7 @@ describe('what a run costs the database', () => {
     const line = () => ({ jobId, seq: 1, level: 'info' as const, message: 'm', timestamp: 1 });
     const run = async () => ({
       launch: await costOf(async () => {
-        jobId = await lab.launch();
+        jobId = await fixture.launch();
       }),
       dispatch: await costOf(() => dispatch.startNext(agentId)),
       begin: await costOf(() => report('running')),

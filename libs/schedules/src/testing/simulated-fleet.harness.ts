@@ -318,7 +318,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
         agentStatus: agent.status,
         startedAt: dateOf(job.startedAt),
         maxRuntimeMs,
-        heardAt: new Date(job.lastReportAt),
+        lastReportAt: new Date(job.lastReportAt),
         progressAt: new Date(job.lastReportAt),
         ...{ stalledAt: null, isAsking: false, failStalled: false },
       },

@@ -79,7 +79,6 @@ async function rebootForClosing({ tx, session }: Work, reason: string): Promise<
   const moved = await moveAgent(tx, {
     organizationId,
     agentId,
-    // eslint-disable-next-line plain/words -- The name of a status change of agents.
     move: 'recovery_reboot',
     to: 'rebooting',
     source: 'watchdog',

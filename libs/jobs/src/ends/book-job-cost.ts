@@ -2,35 +2,41 @@ import type { Transaction } from '@muster/database';
 import { type BookedCost, bookRunCosts } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
 
-/** What an ended job has cost is computed, booked, and shown on it; it holds nothing of the limit any more. Null: there is no such ended job. */
-export async function settleJobCost(
+/**
+ * Computes and books the cost of an ended job, stores it on the job and releases its reservation. Returns null if there
+ * is no such ended job.
+ */
+export async function bookJobCost(
   tx: Transaction,
   jobId: string,
   options: { reprice?: boolean } = {},
 ): Promise<BookedCost | null> {
-  return (await settleJobCosts(tx, [jobId], options)).get(jobId) ?? null;
+  return (await bookJobCosts(tx, [jobId], options)).get(jobId) ?? null;
 }
 
-/** As settleJobCost, for a set by the same statements. */
-export async function settleJobCosts(
+/** Books the costs of several jobs with the same statements as bookJobCost books one. */
+export async function bookJobCosts(
   tx: Transaction,
   jobIds: string[],
   options: { reprice?: boolean } = {},
 ): Promise<Map<string, BookedCost>> {
-  const settled = await bookRunCosts(tx, jobIds, options);
-  if (settled.size > 0) {
+  const booked = await bookRunCosts(tx, jobIds, options);
+  if (booked.size > 0) {
     tx.defer(
       `UPDATE job SET total_cost_micros = c.total, reserved_micros = 0
        FROM unnest($1::uuid[], $2::bigint[]) AS c (id, total) WHERE job.id = c.id`,
-      [[...settled.keys()], [...settled.values()].map(({ totalMicros }) => String(totalMicros))],
+      [[...booked.keys()], [...booked.values()].map(({ totalMicros }) => String(totalMicros))],
       'job_costs',
     );
   }
-  for (const { isFirst, ...of } of settled.values()) if (isFirst) emitBatchEnd(tx, of);
-  return settled;
+  for (const cost of booked.values()) if (cost.isFirst) emitBatchEnd(tx, cost);
+  return booked;
 }
 
-/** Each run of a batch is settled when its end is durable, so whoever settles the last one sees that nothing is open. */
+/**
+ * Emits batch.finished if no job of the batch is open. The cost of a run is booked after its end is committed, so the
+ * last booking finds no open job.
+ */
 function emitBatchEnd(
   tx: Transaction,
   { organizationId, batchId }: Pick<BookedCost, 'organizationId' | 'batchId'>,

@@ -3,11 +3,11 @@ import type { AgentStatus } from '@muster/contracts';
 import type { AgentEntity, Database, JobEntity } from '@muster/database';
 import { finishJob } from './finish-job';
 
-/** Off, or not yet spoken since it was: whatever it had been told to end has ended. */
+/** Statuses of a machine that is off or has not reported since it was off. None of its former processes is running. */
 const silentSinceOff: readonly AgentStatus[] = [...offStatuses, 'starting'];
 
-/** A machine is off, so the jobs that were to end on it are cancelled; the ends enqueue what is next. */
-export async function settleStoppedAgent(database: Database, agentId: string): Promise<{ cancelled: number }> {
+/** Cancels the jobs that were being cancelled on a machine that is off. Their ends enqueue the next jobs. */
+export async function cancelJobsOfStoppedAgent(database: Database, agentId: string): Promise<{ cancelled: number }> {
   return database.transaction('system', async (tx) => {
     const [agent] = await tx.query<Pick<AgentEntity, 'organizationId' | 'status'>>(
       'SELECT organization_id, status FROM agent WHERE id = $1 FOR UPDATE',
