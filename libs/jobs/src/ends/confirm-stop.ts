@@ -56,7 +56,13 @@ async function clear(
   if (!isOver && provider !== 'external') {
     const reason = 'the agent did not confirm that all processes of its last job have ended';
     const agentRef = { organizationId, agentId };
-    const moved = await moveAgent(tx, { ...agentRef, move: 'recovery_reboot', to: 'rebooting', source: 'watchdog', reason });
+    const moved = await moveAgent(tx, {
+      ...agentRef,
+      move: 'recovery_reboot',
+      to: 'rebooting',
+      source: 'watchdog',
+      reason,
+    });
     if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
     // The new boot, or the end of the machine, ends the clearing.
     if (moved) return;
