@@ -1,5 +1,5 @@
 export { errorTable, type ErrorCode, wireCodeOf } from './errors/error-table';
-export { AppError, type AppErrorOptions, type FieldError, invalidField } from './errors/app-error';
+export { AppError, type AppErrorOptions, type FieldError, invalidField, noSuch, noSuchAgent } from './errors/app-error';
 export { type AppName, type ServiceApp, serviceApps } from './http/apps';
 export { AutopilotTask, TaskExpectation, TaskStep, TaskSuccess } from './http/assistant/autopilot-task';
 export {

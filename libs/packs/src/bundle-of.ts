@@ -1,4 +1,4 @@
-import { AppError, type JobBundle } from '@muster/contracts';
+import { AppError, type JobBundle, noSuch } from '@muster/contracts';
 import type {
   PackBundleEntity,
   PackInstallationEntity,
@@ -7,7 +7,6 @@ import type {
   Transaction,
 } from '@muster/database';
 import { digestOfHex, hexOfDigest, packObjects } from './pack-objects';
-import { noSuchInstallation } from './require-installation';
 
 export interface BundleOfInstallation extends JobBundle {
   packId: string;
@@ -28,7 +27,7 @@ export async function bundleOf(
     'SELECT pack_id, pinned_version_id FROM pack_installation WHERE id = $1 AND organization_id = $2 FOR SHARE',
     [installationId, organizationId],
   );
-  if (!installation) throw noSuchInstallation();
+  if (!installation) throw noSuch('installation');
   const { packId, pinnedVersionId: versionId } = installation;
   if (!versionId) {
     throw new AppError('no_pinned_version', { detail: 'The installation is not pinned to a version yet.' });

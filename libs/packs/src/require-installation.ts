@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { noSuch } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 
 /**
@@ -15,9 +15,5 @@ export async function requireInstallation(
     id,
     organizationId,
   ]);
-  if (found.length === 0) throw noSuchInstallation();
-}
-
-export function noSuchInstallation(): AppError {
-  return new AppError('not_found', { detail: 'There is no such installation.' });
+  if (found.length === 0) throw noSuch('installation');
 }

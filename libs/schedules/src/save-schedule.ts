@@ -4,6 +4,8 @@ import {
   type CreateScheduleBody,
   type FieldError,
   microsOrNot,
+  noSuch,
+  noSuchAgent,
   type UpdateScheduleBody,
   usdOrNull,
 } from '@muster/contracts';
@@ -171,8 +173,8 @@ async function requireRunnable(tx: Transaction, organizationId: string, definiti
      WHERE w.id = $2 AND w.organization_id = $1 AND w.archived_at IS NULL`,
     [organizationId, definition.scriptId, definition.agentId],
   );
-  if (!found?.variables) throw new AppError('not_found', { detail: 'There is no such workflow.' });
-  if (!found.agent) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  if (!found?.variables) throw noSuch('workflow');
+  if (!found.agent) throw noSuchAgent();
   requireSomethingToRun(found.runs || (definition.workflowPackInstallationId ?? found.installationId) !== null);
   requireVariables(found.variables, definition.variables);
   requireKeyVariables(definition.concurrencyKeys, found.variables);

@@ -1,4 +1,4 @@
-import { AppError, type ScheduleQuery, type ScheduleSort } from '@muster/contracts';
+import { noSuch, type ScheduleQuery, type ScheduleSort } from '@muster/contracts';
 import {
   type Database,
   hasPart,
@@ -99,7 +99,7 @@ export async function findSchedule(database: Database, organizationId: string, i
     [id, organizationId],
     'find_schedule',
   );
-  if (!row) throw noSuchSchedule();
+  if (!row) throw noSuch('schedule');
   return row;
 }
 
@@ -121,7 +121,7 @@ export async function lockSchedule(tx: Transaction, organizationId: string, id: 
     [id, organizationId],
     'lock_schedule',
   );
-  if (!row) throw noSuchSchedule();
+  if (!row) throw noSuch('schedule');
   return row;
 }
 
@@ -142,9 +142,5 @@ export async function tryLockSchedule(
 /** Throws not_found if a schedule that could not be locked does not exist. */
 export async function lockedElsewhere(tx: Transaction, organizationId: string, id: string): Promise<void> {
   const rows = await tx.query('SELECT FROM schedule WHERE id = $1 AND organization_id = $2', [id, organizationId]);
-  if (rows.length === 0) throw noSuchSchedule();
-}
-
-function noSuchSchedule(): AppError {
-  return new AppError('not_found', { detail: 'There is no such schedule.' });
+  if (rows.length === 0) throw noSuch('schedule');
 }

@@ -1,7 +1,8 @@
+import { noSuch } from '@muster/contracts';
 import type { Database, WorkflowRevisionEntity } from '@muster/database';
 import { isDeepStrictEqual } from 'node:util';
 import { editsBetween, unifiedDiff } from './text-diff';
-import { findWorkflow, noSuchWorkflow } from './workflow-row';
+import { findWorkflow } from './workflow-row';
 
 type Step = Record<string, unknown>;
 
@@ -31,7 +32,7 @@ export async function compareRevisions(
   );
   const after = rows.find((row) => row.revision === revision);
   const before = rows.find((row) => row.revision === against);
-  if (!after || !before) throw noSuchWorkflow();
+  if (!after || !before) throw noSuch('workflow');
   return {
     revision,
     against,

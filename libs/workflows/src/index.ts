@@ -12,4 +12,4 @@ export { sessionProgram } from './sessions/session-program';
 export { type LearnedStep, writeLearnedScript, writeStableCode } from './sessions/write-stable-code';
 export { listRevisions, restoreRevision, type RevisionRow } from './workflow-revisions';
 export { requireSomethingToRun, runsAnything, scriptOf } from './what-runs';
-export { findWorkflow, noSuchWorkflow, type WorkflowRow } from './workflow-row';
+export { findWorkflow, type WorkflowRow } from './workflow-row';

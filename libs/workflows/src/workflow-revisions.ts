@@ -1,8 +1,9 @@
+import { noSuch } from '@muster/contracts';
 import type { Principal } from '@muster/access';
 import type { Database, Transaction, WorkflowRevisionEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { saveWorkflow } from './save-workflow';
-import { findWorkflow, noSuchWorkflow, type WorkflowRow } from './workflow-row';
+import { findWorkflow, type WorkflowRow } from './workflow-row';
 
 export type RevisionRow = Pick<
   WorkflowRevisionEntity,
@@ -38,6 +39,6 @@ export async function restoreRevision(
      WHERE workflow_id = $1 AND organization_id = $2 AND revision = $3`,
     [id, caller.organizationId, revision],
   );
-  if (!old) throw noSuchWorkflow();
+  if (!old) throw noSuch('workflow');
   return saveWorkflow(tx, caller, id, old, { ifMatch, restoredFrom: revision });
 }

@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { noSuch } from '@muster/contracts';
 import type { Database, Transaction, WorkflowEntity, WorkflowRevisionEntity } from '@muster/database';
 
 /** A workflow with its current revision. */
@@ -29,7 +29,7 @@ export async function findWorkflow(database: Database, organizationId: string, i
     `SELECT ${columns} FROM ${join} WHERE w.id = $1 AND w.organization_id = $2 AND w.archived_at IS NULL`,
     [id, organizationId],
   );
-  if (!row) throw noSuchWorkflow();
+  if (!row) throw noSuch('workflow');
   return row;
 }
 
@@ -43,10 +43,6 @@ export async function lockWorkflow(tx: Transaction, organizationId: string, id: 
     `SELECT ${columns} FROM ${join} WHERE w.id = $1 AND w.organization_id = $2 AND w.archived_at IS NULL`,
     [id, organizationId],
   );
-  if (!row) throw noSuchWorkflow();
+  if (!row) throw noSuch('workflow');
   return row;
-}
-
-export function noSuchWorkflow(): AppError {
-  return new AppError('not_found', { detail: 'There is no such workflow.' });
 }

@@ -22,6 +22,7 @@ import {
   JobLogsBody,
   JobWebhookAnswer,
   JobWebhookBody,
+  noSuch,
   StepStatusBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
@@ -121,8 +122,7 @@ export class JobCallbacksController {
     @Headers(signatureHeader) signature?: string,
   ): Promise<ClaimResultsAnswer> {
     const owner = await ownerOfJob(this.database, jobId);
-    if (key && key.organizationId !== owner?.organizationId)
-      throw new AppError('not_found', { detail: 'There is no such job.' });
+    if (key && key.organizationId !== owner?.organizationId) throw noSuch('job');
     const signed = Buffer.concat([Buffer.from(`${jobId}.`), body.bytes]);
     // A caller without a key must not learn whether the job exists, so the error is that of a wrong signature.
     const organizationId = owner?.organizationId ?? nilId;

@@ -1,4 +1,12 @@
-import { type ApiKeyRole, type ApiKeyScope, AppError, type CreateApiKeyBody, invalidField } from '@muster/contracts';
+import {
+  type ApiKeyRole,
+  type ApiKeyScope,
+  AppError,
+  type CreateApiKeyBody,
+  invalidField,
+  noSuch,
+  noSuchAgent,
+} from '@muster/contracts';
 import {
   AgentEntity,
   ApiKeyEntity,
@@ -43,7 +51,7 @@ export async function createApiKey(
   if (agentId && body.scope !== 'worker') throw invalid('agentId', 'only a worker key can be bound to an agent');
   if (agentId) {
     const agent = await tx.manager.findOneBy(AgentEntity, { id: agentId, organizationId: caller.organizationId });
-    if (!agent) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+    if (!agent) throw noSuchAgent();
   }
   const { name, scope, role = 'member', ipAllow = [] } = body;
   if (role !== 'member' && scope !== 'api') throw invalid('role', 'role can be set only for a key of scope api');
@@ -161,7 +169,7 @@ export async function revokeApiKey(tx: Transaction, caller: Principal, id: strin
     id,
     caller.organizationId,
   ]);
-  if (touched === 0) throw new AppError('not_found', { detail: 'There is no such API key.' });
+  if (touched === 0) throw noSuch('API key');
   await announceAccessChange(tx);
   audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id } });
 }

@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { noSuch } from '@muster/contracts';
 import type { OrganizationEntity, Transaction } from '@muster/database';
 import { audit } from '../audit/audit';
 import type { UserPrincipal } from '../principal';
@@ -15,7 +15,7 @@ export async function overrideOrganization(
     'SELECT id, name FROM organization WHERE id = $1',
     [wanted],
   );
-  if (!organization) throw new AppError('not_found', { detail: 'There is no such organization.' });
+  if (!organization) throw noSuch('organization');
   await tx.execute('UPDATE user_session SET override_organization_id = $2 WHERE id = $1', [
     caller.sessionId,
     wanted === caller.homeOrganizationId ? null : wanted,

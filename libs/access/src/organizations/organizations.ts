@@ -1,4 +1,4 @@
-import { AppError, type UpdateOrganizationBody } from '@muster/contracts';
+import { noSuch, type UpdateOrganizationBody } from '@muster/contracts';
 import {
   type Database,
   hasPart,
@@ -86,6 +86,6 @@ export async function updateOrganization(
 
 async function loadOrganization(tx: Transaction, id: string): Promise<OrganizationEntity> {
   const organization = await tx.manager.findOneBy(OrganizationEntity, { id });
-  if (!organization) throw new AppError('not_found', { detail: 'There is no such organization.' });
+  if (!organization) throw noSuch('organization');
   return organization;
 }

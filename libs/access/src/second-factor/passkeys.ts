@@ -2,6 +2,7 @@ import {
   AppError,
   type CreatePasskeyBody,
   invalidField,
+  noSuch,
   type PasskeyCreationOptions,
   type PasskeyRequestOptions,
 } from '@muster/contracts';
@@ -201,7 +202,7 @@ export async function removePasskey(tx: Transaction, caller: UserPrincipal, id: 
     'DELETE FROM passkey WHERE id = $1 AND user_id = $2 RETURNING name',
     [id, owner.id],
   );
-  if (!removed) throw new AppError('not_found', { detail: 'There is no such passkey.' });
+  if (!removed) throw noSuch('passkey');
   await afterRemoval(tx, owner, caller.sessionId);
   audit(tx, actorOf(owner), {
     action: 'passkey.delete',

@@ -1,4 +1,4 @@
-import { AppError, type CreateUserBody, hasRole, type Role, type UpdateUserBody } from '@muster/contracts';
+import { AppError, type CreateUserBody, hasRole, noSuch, type Role, type UpdateUserBody } from '@muster/contracts';
 import { type Database, hasPart, type Transaction, UserEntity, violatedConstraint } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
 import { lowerKeysOfUser, revokeKeysOfUser } from '../api-keys/api-keys';
@@ -125,7 +125,7 @@ async function loadUser(tx: Transaction, organizationId: string, id: string, loc
     where: { id, organizationId },
     ...(lock ? { lock: { mode: 'pessimistic_write' as const } } : {}),
   });
-  if (!user) throw new AppError('not_found', { detail: 'There is no such user.' });
+  if (!user) throw noSuch('user');
   return user;
 }
 

@@ -1,4 +1,4 @@
-import { AppError, invalidField, refusedVariableName, type SecretKind } from '@muster/contracts';
+import { AppError, invalidField, noSuch, refusedVariableName, type SecretKind } from '@muster/contracts';
 import { type Database, hasPart, type Transaction, VaultSecretEntity } from '@muster/database';
 import { type Page, Round, sweep, type SweepCounts } from '@muster/platform';
 import { type KeyRing, open, rewrap, seal } from '@muster/vault';
@@ -61,7 +61,7 @@ export async function deleteSecret(tx: Transaction, caller: Principal, key: stri
     caller.organizationId,
     key,
   ]);
-  if (touched === 0) throw new AppError('not_found', { detail: 'There is no such secret.' });
+  if (touched === 0) throw noSuch('secret');
   audit(tx, caller, { action: 'secret.delete', target: { type: 'secret', id: key } });
 }
 

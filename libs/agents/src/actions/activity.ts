@@ -1,6 +1,6 @@
+import { noSuchAgent } from '@muster/contracts';
 import { audit, type Principal } from '@muster/access';
 import type { AgentEntity, Transaction } from '@muster/database';
-import { noSuchAgent } from '../registry/agent-row';
 
 /** Exempts an agent from idle stop, or ends the exemption. */
 export async function setIdleExempt(tx: Transaction, caller: Principal, id: string, exempt: boolean): Promise<void> {

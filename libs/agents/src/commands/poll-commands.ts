@@ -1,11 +1,10 @@
-import { type AgentCommand, AppError } from '@muster/contracts';
+import { type AgentCommand, AppError, noSuchAgent } from '@muster/contracts';
 import { type AgentEntity, Database } from '@muster/database';
 import { BaseConfig, PubSub, publicAddress, RecoveryHold } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { AgentsConfig } from '../agents.config';
-import { noSuchAgent } from '../registry/agent-row';
 import { refusedMachine } from '../registry/machine-caller';
 import { commandColumns, type CommandRow, pushAloneMs } from './command-row';
 import { type Composed, composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';

@@ -1,8 +1,14 @@
-import type { AgentScript, CommandKind, CommandQuery, CommandStatus } from '@muster/contracts';
+import {
+  type AgentScript,
+  type CommandKind,
+  type CommandQuery,
+  type CommandStatus,
+  noSuch,
+  noSuchAgent,
+} from '@muster/contracts';
 import { type AgentCommandEntity, type Database, hasPart, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { findAgent, noSuchAgent } from '../registry/agent-row';
-import { noSuchCommand } from './receive-result';
+import { findAgent } from '../registry/agent-row';
 
 /** Returns the status of a command. Throws if the command is not of one of these kinds. */
 export async function readCommandStatus(
@@ -59,7 +65,7 @@ export async function noSuchAgentOrCommand(database: Database, organizationId: s
     'SELECT id FROM agent WHERE id = $1 AND organization_id = $2',
     [agentId, organizationId],
   );
-  return agent ? noSuchCommand() : noSuchAgent();
+  return agent ? noSuch('command') : noSuchAgent();
 }
 
 export type ListedCommand = Pick<

@@ -1,4 +1,4 @@
-import { AppError, type CommandReceipt, type CommandResultBody, invalidField } from '@muster/contracts';
+import { AppError, type CommandReceipt, type CommandResultBody, invalidField, noSuch } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { applyRecordingResult, recordingOutputOf } from '../recordings/apply-recording-result';
 import { type EndedCommand, endedColumns, forgetSealed } from './ended-command';
@@ -28,7 +28,7 @@ export async function acknowledgeCommand(database: Database, commandRef: Command
     [commandId, agentId, organizationId],
     'acknowledge_command',
   );
-  if (!row) throw noSuchCommand();
+  if (!row) throw noSuch('command');
   return row.taken ? { accepted: true } : finished;
 }
 
@@ -51,7 +51,7 @@ export async function receiveOutput(
       [commandId, agentId, organizationId, output],
       'receive_output',
     );
-    if (!row) throw noSuchCommand();
+    if (!row) throw noSuch('command');
     if (!row.stored) return finished;
     tx.notify('command', agentId);
     return { accepted: true };
@@ -94,7 +94,7 @@ export async function receiveResult(
         'SELECT FROM agent_command WHERE id = $1 AND agent_id = $2 AND organization_id = $3',
         [commandId, agentId, organizationId],
       );
-      if (existing.length === 0) throw noSuchCommand();
+      if (existing.length === 0) throw noSuch('command');
       return finished;
     }
     applyRecordingResult(tx, ended[0]!, recordingOutputOf(output));
@@ -116,8 +116,4 @@ function textOf(output: unknown): string | null {
     throw new AppError('payload_too_large', { detail: 'The output is larger than 4 MiB.' });
   }
   return text;
-}
-
-export function noSuchCommand(): AppError {
-  return new AppError('not_found', { detail: 'There is no such command.' });
 }

@@ -1,7 +1,6 @@
 import type { AgentStatus, CommandKind, MachinePart } from '@muster/contracts';
-import { AppError } from '@muster/contracts';
+import { AppError, noSuchAgent } from '@muster/contracts';
 import type { AgentEntity, Database, Transaction } from '@muster/database';
-import { noSuchAgent } from '../registry/agent-row';
 import { isOn, mayTakeWork, type WorkFacts } from '../lifecycle/agent-life';
 import { recordWakeBlocked, requestWake } from '../lifecycle/wakes';
 import { machineCannot, missingParts, needsOf } from '../reports/machine-capabilities';

@@ -1,7 +1,6 @@
-import { AppError, type DownloadTicket } from '@muster/contracts';
+import { AppError, type DownloadTicket, noSuch } from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
-import { noSuchCommand } from '../commands/receive-result';
 import { type FindInPacks, findExtension } from './find-extension';
 
 const lifetimeSeconds = 900;
@@ -29,7 +28,7 @@ export async function presignExtension(
     [commandId, agentId, organizationId],
     'presign_extension',
   );
-  if (!command) throw noSuchCommand();
+  if (!command) throw noSuch('command');
   if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command has already ended.' });
   const { objectKey, filename, digest } = await findExtension(database, organizationId, command, findInPacks);
   const downloadUrl = await storage

@@ -1,5 +1,5 @@
 import { audit, type Principal } from '@muster/access';
-import { AppError, type CreateFunctionBody, type UpdateFunctionBody } from '@muster/contracts';
+import { AppError, type CreateFunctionBody, noSuch, type UpdateFunctionBody } from '@muster/contracts';
 import {
   type AgentFunctionEntity,
   type Database,
@@ -42,7 +42,7 @@ export async function findFunction(
     [organizationId, id ?? null, name ?? null],
     'find_function',
   );
-  if (!row) throw noSuchFunction();
+  if (!row) throw noSuch('function');
   return row;
 }
 
@@ -85,7 +85,7 @@ export async function updateFunction(
       ],
     ),
   );
-  if (!row) throw noSuchFunction();
+  if (!row) throw noSuch('function');
   const changed = Object.entries({ name, description, parameters, code }).filter(([, value]) => value !== undefined);
   audit(tx, caller, {
     action: 'function.update',
@@ -101,12 +101,8 @@ export async function deleteFunction(tx: Transaction, caller: Principal, id: str
     id,
     caller.organizationId,
   ]);
-  if (touched === 0) throw noSuchFunction();
+  if (touched === 0) throw noSuch('function');
   audit(tx, caller, { action: 'function.delete', target: { type: 'function', id } });
-}
-
-function noSuchFunction(): AppError {
-  return new AppError('not_found', { detail: 'There is no such function.' });
 }
 
 async function refuseTakenName<T>(write: () => Promise<T>): Promise<T> {

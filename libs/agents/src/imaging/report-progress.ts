@@ -1,6 +1,6 @@
-import type { CommandProgressBody, CommandReceipt } from '@muster/contracts';
+import { type CommandProgressBody, type CommandReceipt, noSuch } from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
-import { type CommandRef, finished, noSuchCommand } from '../commands/receive-result';
+import { type CommandRef, finished } from '../commands/receive-result';
 import { appendTimeline } from '@muster/timeline';
 import { imagingKinds } from './imaging-keys';
 
@@ -20,7 +20,7 @@ export function reportProgress(
       [commandId, agentId, organizationId, imagingKinds],
       'progress_of_command',
     );
-    if (!command) throw noSuchCommand();
+    if (!command) throw noSuch('command');
     if (command.status !== 'pending') return finished;
     const counts = failed
       ? `${done} of ${total} images are done, ${failed} failed`

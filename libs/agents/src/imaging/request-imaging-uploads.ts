@@ -1,8 +1,8 @@
-import { AppError, type CommandUploadObject, type CommandUploads, invalidField } from '@muster/contracts';
+import { AppError, type CommandUploadObject, type CommandUploads, invalidField, noSuch } from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
-import { type CommandRef, noSuchCommand } from '../commands/receive-result';
+import { type CommandRef } from '../commands/receive-result';
 import { imagingKey, imagingKinds, type ImagingCommand } from './imaging-keys';
 
 const maxUploadBytes = 100 * 1024 * 1024;
@@ -76,7 +76,7 @@ async function findCommand(
     [commandId, agentId, organizationId, imagingKinds, objects.flatMap(({ ordinal }) => ordinal ?? [])],
     'imaging_uploads_of',
   );
-  if (!command) throw noSuchCommand();
+  if (!command) throw noSuch('command');
   if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command has already ended.' });
   return command;
 }

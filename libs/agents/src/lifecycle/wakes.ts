@@ -1,4 +1,4 @@
-import { AppError, type LifecycleSource } from '@muster/contracts';
+import { AppError, type LifecycleSource, noSuchAgent } from '@muster/contracts';
 import type { AgentEntity, AgentWakeEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { appendTimeline } from '@muster/timeline';
@@ -214,6 +214,6 @@ async function lockAgent(tx: Transaction, organizationId: string, agentId: strin
     [agentId, organizationId],
     'lock_agent_to_wake',
   );
-  if (!agent) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  if (!agent) throw noSuchAgent();
   return agent;
 }

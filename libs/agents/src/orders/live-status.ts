@@ -1,7 +1,7 @@
+import { noSuchAgent } from '@muster/contracts';
 import type { AgentEntity } from '@muster/database';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
 import type { MachineParts } from './wake-machine';
-import { noSuchAgent } from '../registry/agent-row';
 
 export interface LiveStatus extends Pick<
   AgentEntity,

@@ -1,8 +1,7 @@
-import type { RecordingQuery } from '@muster/contracts';
+import { noSuch, type RecordingQuery } from '@muster/contracts';
 import { type ArtifactEntity, type Database, hasPart, type RecordingEntity, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
-import { noSuchRecording } from './request-recording';
 
 export interface RecordingRow extends Pick<
   RecordingEntity,
@@ -66,6 +65,6 @@ export async function findRecording(database: Database, organizationId: string, 
     [id, organizationId],
     'find_recording',
   );
-  if (!row) throw noSuchRecording();
+  if (!row) throw noSuch('recording');
   return row;
 }

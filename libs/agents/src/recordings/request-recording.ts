@@ -1,4 +1,4 @@
-import { AppError, type RecordingKind, type RecordingStatus } from '@muster/contracts';
+import { AppError, noSuch, type RecordingKind, type RecordingStatus } from '@muster/contracts';
 import type { RecordingEntity, Transaction } from '@muster/database';
 import { loadAgent } from '../registry/agent-row';
 
@@ -50,16 +50,12 @@ export async function endRecording(tx: Transaction, recordingRef: RecordingRef):
   if (moved === 0) throw notActive(await statusOf(tx, recordingRef));
 }
 
-export function noSuchRecording(): AppError {
-  return new AppError('not_found', { detail: 'There is no such recording.' });
-}
-
 async function statusOf(tx: Transaction, recordingRef: RecordingRef): Promise<RecordingStatus> {
   const [row] = await tx.query<Pick<RecordingEntity, 'status'>>(
     'SELECT status FROM recording WHERE id = $1 AND agent_id = $2 AND organization_id = $3',
     [recordingRef.recordingId, recordingRef.agentId, recordingRef.organizationId],
   );
-  if (!row) throw noSuchRecording();
+  if (!row) throw noSuch('recording');
   return row.status;
 }
 

@@ -1,4 +1,4 @@
-import { AppError, type MicroUsd } from '@muster/contracts';
+import { type MicroUsd, noSuchAgent } from '@muster/contracts';
 import type { AgentEntity, Database, OrganizationSettingsEntity, Transaction } from '@muster/database';
 import { gapsColumn, silentSince, workColumns } from '../lifecycle/stop-idle-agents';
 
@@ -82,8 +82,4 @@ export async function loadAgent(
   const [agent] = await tx.query<AgentRow>(one, [id, organizationId], 'find_agent');
   if (!agent) throw noSuchAgent();
   return agent;
-}
-
-export function noSuchAgent(): AppError {
-  return new AppError('agent_not_found', { detail: 'There is no such agent.' });
 }

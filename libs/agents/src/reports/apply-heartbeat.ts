@@ -1,7 +1,6 @@
-import type { AgentStatus, HeartbeatAnswer, HeartbeatBody } from '@muster/contracts';
+import { type AgentStatus, type HeartbeatAnswer, type HeartbeatBody, noSuchAgent } from '@muster/contracts';
 import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
-import { noSuchAgent } from '../registry/agent-row';
 import { checksUntilAttempt } from '../recovery/decide-recovery';
 import { endRecovery } from '../recovery/recover-agent';
 import { moveAgent } from '../lifecycle/move-agent';

@@ -1,4 +1,4 @@
-import { AppError, type ArtifactKind } from '@muster/contracts';
+import { type ArtifactKind, noSuch } from '@muster/contracts';
 import { type ArtifactEntity, type Database, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 
@@ -39,6 +39,6 @@ export async function findArtifact(database: Database, organizationId: string, i
     [id, organizationId],
     'find_artifact',
   );
-  if (!row) throw new AppError('not_found', { detail: 'There is no such artifact.' });
+  if (!row) throw noSuch('artifact');
   return row;
 }

@@ -1,8 +1,7 @@
-import { AppError, type ArtifactKind, type UploadBody, type UploadTicket } from '@muster/contracts';
+import { AppError, type ArtifactKind, noSuchAgent, type UploadBody, type UploadTicket } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
-import { noSuchAgent } from '../registry/agent-row';
 
 const maxUploadBytes = 100 * 1024 * 1024;
 const lifetimeSeconds = 900;

@@ -1,5 +1,5 @@
 import { audit, type Principal, requireUnsuspended } from '@muster/access';
-import { AppError, type ManageAnswer, wireCodeOf } from '@muster/contracts';
+import { AppError, type ManageAnswer, noSuch, wireCodeOf } from '@muster/contracts';
 import type { ChatCallEntity } from '@muster/database';
 import { toAppError } from '@muster/platform';
 import { boundResult, resultLimit } from '../tools/bound-result';
@@ -73,7 +73,7 @@ async function findCall({ database }: ToolParts, caller: Principal, agentId: str
     [id, organizationId, agentId, ownerKind, ownerId],
     'find_confirmation',
   );
-  if (!call) throw new AppError('not_found', { detail: 'There is no such confirmation.' });
+  if (!call) throw noSuch('confirmation');
   return call;
 }
 

@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { noSuch } from '@muster/contracts';
 import type { Database, VideoAnalysisEntity } from '@muster/database';
 
 export type AnalysisState = Pick<
@@ -26,6 +26,6 @@ export async function readAnalysis(
      FROM video_analysis WHERE id = $1 AND agent_id = $2 AND organization_id = $3`,
     [analysisId, agentId, organizationId],
   );
-  if (!row) throw new AppError('not_found', { detail: 'There is no such analysis.' });
+  if (!row) throw noSuch('analysis');
   return row;
 }

@@ -1,6 +1,6 @@
 import { findAgent, runCommand, waitForCommand } from '@muster/agents';
 import { listTimeline } from '@muster/timeline';
-import { AppError, isTerminal, usdOf, usdOrNull, type WaitingReason } from '@muster/contracts';
+import { isTerminal, noSuch, usdOf, usdOrNull, type WaitingReason } from '@muster/contracts';
 import { cancelJob, findJob, type JobRow, launchJob, listAgentRuns, listSteps, progressOf } from '@muster/jobs';
 import { paginate } from '@muster/platform';
 import { argumentsOf } from './check-arguments';
@@ -167,7 +167,7 @@ async function runSnippet(context: ToolContext, args: Record<string, unknown>): 
 async function jobOfAgent({ database, caller, agentId }: ToolContext, id: string): Promise<JobRow> {
   const row = await findJob(database, caller.organizationId, id);
   // The tools of one agent do not reach another agent's runs.
-  if (row.agentId !== agentId) throw new AppError('not_found', { detail: 'There is no such job.' });
+  if (row.agentId !== agentId) throw noSuch('job');
   return row;
 }
 

@@ -1,8 +1,7 @@
 import { audit, changesBetween, type Principal } from '@muster/access';
-import type { FeedbackStatus } from '@muster/contracts';
+import { type FeedbackStatus, noSuch } from '@muster/contracts';
 import type { FeedbackSubmissionEntity, Transaction } from '@muster/database';
 import { armWorkItem } from '../work-items/arm-work-item';
-import { noSuchSubmission } from './find-submission';
 import { moveSubmission } from './move-submission';
 
 /** Sets the status for a person, and requests a sync that sends it to the trackers. */
@@ -16,7 +15,7 @@ export async function changeStatus(
     'SELECT status, status_at FROM feedback_submission WHERE id = $1 AND organization_id = $2 FOR UPDATE',
     [id, organizationId],
   );
-  if (!before) throw noSuchSubmission();
+  if (!before) throw noSuch('submission');
   if (before.status !== status) {
     // A tracker’s clock may be ahead of ours. The person saw the stored status, so this change must be later than it.
     const at = new Date(Math.max(now.getTime(), before.statusAt.getTime() + 1));

@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import { AppError } from '@muster/contracts';
+import { noSuch } from '@muster/contracts';
 import type { Database, FeedbackStatusChangeEntity, Transaction } from '@muster/database';
 import { visibleTo } from './list-submissions';
 import { submissionColumns, type SubmissionRow } from './submission-row';
@@ -38,15 +38,11 @@ async function load(
      WHERE s.organization_id = $1 AND s.id = $2 AND ($3::text IS NULL OR s.reporter_id = $3)`,
     [organizationId, id, visible],
   );
-  if (!submission) throw noSuchSubmission();
+  if (!submission) throw noSuch('submission');
   const history = await tx.query<StatusChangeRow>(
     `SELECT at, from_status, to_status, source, reason FROM feedback_status_change
      WHERE submission_id = $1 AND organization_id = $2 ORDER BY id DESC LIMIT ${maxHistory}`,
     [id, organizationId],
   );
   return { submission, history: history.reverse() };
-}
-
-export function noSuchSubmission(): AppError {
-  return new AppError('not_found', { detail: 'There is no such submission.' });
 }

@@ -1,3 +1,4 @@
+import { noSuch } from '@muster/contracts';
 import { audit, type Principal, sourceOf } from '@muster/access';
 import {
   type BatchEntity,
@@ -7,7 +8,6 @@ import {
   type Transaction,
 } from '@muster/database';
 import { stopJobs } from '../ends/cancel-jobs';
-import { noSuchBatch } from './read-batches';
 
 /**
  * Maximum number of jobs that one transaction ends, so that other transactions on the same machines do not wait long.
@@ -31,7 +31,7 @@ export async function requestBatchCancel(
      WHERE id = $1 AND organization_id = $2 RETURNING workflow_id, total, rejected`,
     [id, organizationId, reason ?? null, sourceOf(caller)],
   );
-  if (!found) throw noSuchBatch();
+  if (!found) throw noSuch('batch');
   audit(tx, caller, { action: 'batch.cancel', target: { type: 'batch', id }, changes: { reason: reason ?? null } });
   const { workflowId, total, rejected } = found;
   const data = { batchId: id, workflowId, status: 'cancelling', total: total - rejected };

@@ -8,8 +8,9 @@ import {
   type CreateBatchBody,
   type FieldError,
   type JobBundle,
-  type MicroUsd,
   microsOrNot,
+  type MicroUsd,
+  noSuch,
   type RejectedRow,
 } from '@muster/contracts';
 import { recordOrganizationEvent, type Transaction } from '@muster/database';
@@ -158,7 +159,7 @@ async function factsOf(
     [organizationId, workflowId, agentIds, monthOf(now)],
     'batch_facts',
   );
-  if (!facts?.workflowRevision) throw new AppError('not_found', { detail: 'There is no such workflow.' });
+  if (!facts?.workflowRevision) throw noSuch('workflow');
   const unknown = agentIds.find((id) => !facts.agents.includes(id.toLowerCase()));
   if (unknown) throw new AppError('agent_not_found', { detail: `There is no agent ${unknown}.` });
   return facts;

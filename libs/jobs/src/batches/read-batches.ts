@@ -1,4 +1,4 @@
-import { AppError, type BatchSort, type MicroUsd } from '@muster/contracts';
+import { type BatchSort, type MicroUsd, noSuch } from '@muster/contracts';
 import { type BatchEntity, type Database, hasPart, pageWithin, scanWithin } from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
 
@@ -43,7 +43,7 @@ export async function findBatch(database: Database, organizationId: string, id: 
     `WITH page AS (SELECT * FROM batch WHERE id = $1 AND organization_id = $2) ${select}`,
     [id, organizationId],
   );
-  if (!row) throw noSuchBatch();
+  if (!row) throw noSuch('batch');
   return row;
 }
 
@@ -105,7 +105,3 @@ export function listBatches(
 
 /** Approximate number of bytes that are read of a run to count it. */
 const bytesOfRun = 400;
-
-export function noSuchBatch(): AppError {
-  return new AppError('not_found', { detail: 'There is no such batch.' });
-}

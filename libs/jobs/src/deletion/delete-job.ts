@@ -1,11 +1,11 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
 import { startCleanup, isOn, detachStopCommands, promiseRemoval } from '@muster/agents';
 import { dropTimelineOfJob } from '@muster/timeline';
-import { isTerminal } from '@muster/contracts';
+import { isTerminal, noSuch } from '@muster/contracts';
 import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
 import { issueStop } from '../ends/cancel-job';
 import { finishJob } from '../ends/finish-job';
-import { lockJobFirst, noSuchJob } from '../lists/job-row';
+import { lockJobFirst } from '../lists/job-row';
 import { bookJobCost } from '../ends/book-job-cost';
 
 export interface Deletion {
@@ -31,7 +31,7 @@ export async function deleteJob(
 ): Promise<void> {
   const { organizationId } = caller;
   const job = await lockAll(tx, organizationId, id);
-  if (!job) throw noSuchJob();
+  if (!job) throw noSuch('job');
   if (!isTerminal(job.status)) await endNow(tx, caller, id, job, now);
   // The machine may also be in the middle of a clearing after an earlier failure of the job.
   await detachStopCommands(tx, id);

@@ -1,12 +1,11 @@
 import { issueCommand } from '@muster/agents';
 import { appendTimeline } from '@muster/timeline';
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { AppError, isTerminal } from '@muster/contracts';
+import { AppError, isTerminal, noSuch } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { finishJob } from './finish-job';
 import { jobEntry } from '../launch/insert-job';
 import { cancelQuestions } from '../questions/close-questions';
-import { noSuchJob } from '../lists/job-row';
 
 /** Time between SIGTERM and SIGKILL when a run is stopped. */
 export const stopGraceMs = 10_000;
@@ -32,7 +31,7 @@ export async function cancelJob(
 ): Promise<CancelOutcome> {
   const { organizationId } = caller;
   const job = await lockJob(tx, organizationId, id);
-  if (!job) throw noSuchJob();
+  if (!job) throw noSuch('job');
   if (isTerminal(job.status))
     throw new AppError('conflict', { detail: `The job has already ended with the status ${job.status}.` });
   audit(tx, caller, { action: 'job.cancel', target: { type: 'job', id }, changes: { reason: reason ?? null } });

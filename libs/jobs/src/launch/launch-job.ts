@@ -4,8 +4,10 @@ import {
   type ConcurrencyKey,
   type LaunchJobBody,
   type LifecycleSource,
-  type MicroUsd,
   microsOrNot,
+  type MicroUsd,
+  noSuch,
+  noSuchAgent,
   refusedVariableName,
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
@@ -62,8 +64,8 @@ export async function launchJob(
     [organizationId, workflowId, agentId, monthOf(now)],
     'launch_facts',
   );
-  if (!facts?.workflowRevision) throw new AppError('not_found', { detail: 'There is no such workflow.' });
-  if (!facts.agentStatus) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  if (!facts?.workflowRevision) throw noSuch('workflow');
+  if (!facts.agentStatus) throw noSuchAgent();
   const installationId = workflowPackInstallationId ?? facts.workflowInstallationId;
   requireSomethingToRun(facts.workflowRuns || installationId !== null);
   requireVariables(facts.workflowVariables, variables);

@@ -1,10 +1,9 @@
 import { audit, type Principal, requireSecrets, sourceOf } from '@muster/access';
-import { AppError, isTerminal } from '@muster/contracts';
+import { AppError, isTerminal, noSuch } from '@muster/contracts';
 import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
 import { readLimits, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnything } from '@muster/workflows';
 import { insertJob } from './insert-job';
-import { noSuchJob } from '../lists/job-row';
 
 interface Replayed extends Pick<
   JobEntity,
@@ -45,7 +44,7 @@ export async function replayJob(
      WHERE j.id = $1 AND j.organization_id = $2`,
     [id, organizationId],
   );
-  if (!old) throw noSuchJob();
+  if (!old) throw noSuch('job');
   const { status, agentStatus, runs, ...job } = old;
   if (!isTerminal(status))
     throw new AppError('conflict', { detail: `The job is ${status}; only a job that has ended can be replayed.` });

@@ -1,4 +1,4 @@
-import { AppError, type JobAsking, type WaitingForKey } from '@muster/contracts';
+import { type JobAsking, noSuch, type WaitingForKey } from '@muster/contracts';
 import type { Database, JobEntity, Transaction } from '@muster/database';
 
 import { waitingForKey } from '../dispatch/concurrency-keys';
@@ -98,7 +98,7 @@ export async function findJob(database: Database, organizationId: string, id: st
     [id, organizationId],
     'find_job',
   );
-  if (!row) throw noSuchJob();
+  if (!row) throw noSuch('job');
   return row;
 }
 
@@ -127,8 +127,4 @@ export async function ownerOfJob(
     'owner_of_job',
   );
   return owner ?? null;
-}
-
-export function noSuchJob(): AppError {
-  return new AppError('not_found', { detail: 'There is no such job.' });
 }

@@ -1,7 +1,6 @@
-import type { MicroUsd } from '@muster/contracts';
+import { type MicroUsd, noSuch } from '@muster/contracts';
 import { type Database, type JobStepEntity, pageWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { noSuchJob } from './job-row';
 
 export interface StepRow extends Pick<
   JobStepEntity,
@@ -29,6 +28,6 @@ export async function listSteps(
     ),
     [jobId, organizationId, page.after?.[0] ?? null, page.limit + 1],
   );
-  if (rows.length === 0) throw noSuchJob();
+  if (rows.length === 0) throw noSuch('job');
   return rows.filter(({ stepOrder }) => stepOrder !== null);
 }

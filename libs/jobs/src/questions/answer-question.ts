@@ -1,12 +1,12 @@
 import { issueCommand, sealPayload } from '@muster/agents';
 import { type Actor, audit, nameOf, type Principal, sourceOf } from '@muster/access';
-import { type AnswerWay, AppError, type QuestionStatus } from '@muster/contracts';
+import { type AnswerWay, AppError, noSuch, type QuestionStatus } from '@muster/contracts';
 import type { QuestionEntity, Transaction } from '@muster/database';
 import { type KeyRing, sealText } from '@muster/vault';
 import { emitEvent } from '@muster/webhooks';
 import { lockJobFirst } from '../lists/job-row';
 import { checkAnswer } from './check-answer';
-import { audiencesOf, noSuchQuestion, questionColumns, type QuestionRow } from './question-row';
+import { audiencesOf, questionColumns, type QuestionRow } from './question-row';
 import { notifyQuestion } from './notify-question';
 
 /** The sender of an answer, and the channel that it arrived by. */
@@ -104,7 +104,7 @@ async function lockQuestion(tx: Transaction, organizationId: string, id: string)
 
 async function lockFor(tx: Transaction, { actor, audiences }: Answerer, id: string): Promise<Locked> {
   const question = await lockQuestion(tx, actor.organizationId, id);
-  if (!question) throw noSuchQuestion();
+  if (!question) throw noSuch('question');
   const { audience, status, expiresAt } = question;
   if (audiences && audience.length > 0 && !audience.some((entry) => audiences.includes(entry))) {
     throw new AppError('permission_denied', { detail: 'Only the recipients of the question can answer it.' });

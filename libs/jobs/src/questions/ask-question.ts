@@ -5,6 +5,7 @@ import {
   type AskQuestionBody,
   invalidField,
   isTerminal,
+  noSuch,
   type QuestionKind,
   roles,
 } from '@muster/contracts';
@@ -19,7 +20,6 @@ import { newId } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { emitEvent } from '@muster/webhooks';
 import { jobEntry } from '../launch/insert-job';
-import { noSuchJob } from '../lists/job-row';
 import { checkOffer } from './check-answer';
 import { answerFromStored } from './receive-message';
 import { type Reporter, requireOwnKey } from '../reports/reporter';
@@ -53,7 +53,7 @@ export function askQuestion(
   const audience = checkAudience(body.to ?? []);
   return database.transaction({ organizationId }, async (tx) => {
     const job = await lockAsking(tx, { organizationId, agentId, jobId });
-    if (!job) throw noSuchJob();
+    if (!job) throw noSuch('job');
     const [existing] = await tx.query<StoredQuestion>(
       'SELECT id, status, expires_at, cut FROM question WHERE job_id = $1 AND question_key = $2',
       [jobId, body.questionKey],

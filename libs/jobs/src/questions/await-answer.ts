@@ -1,9 +1,8 @@
-import { AppError, type QuestionForWorker } from '@muster/contracts';
+import { AppError, noSuch, type QuestionForWorker } from '@muster/contracts';
 import type { Database, QuestionEntity } from '@muster/database';
 import { type PubSub, within } from '@muster/platform';
 import { isSealedText, type KeyRing, openText } from '@muster/vault';
 import { codeAssociatedData } from './answer-question';
-import { noSuchQuestion } from './question-row';
 import type { Reporter } from '../reports/reporter';
 
 const pollMs = 1000;
@@ -53,7 +52,7 @@ async function readQuestion(
     [questionId, jobId, organizationId, agentId],
     'awaited_question',
   );
-  if (!row) throw noSuchQuestion();
+  if (!row) throw noSuch('question');
   return row;
 }
 

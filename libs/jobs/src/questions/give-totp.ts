@@ -1,8 +1,7 @@
 import { boundAgentOf, giveCode, type GivenCode, type Principal } from '@muster/access';
-import { AppError, isTerminal } from '@muster/contracts';
+import { AppError, isTerminal, noSuch } from '@muster/contracts';
 import type { Database, JobEntity } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
-import { noSuchJob } from '../lists/job-row';
 
 /** Returns the current TOTP code for a run. The secret is not returned. */
 export function giveTotp(
@@ -19,7 +18,7 @@ export function giveTotp(
       [jobId, organizationId, agentId],
       'job_of_totp',
     );
-    if (!job) throw noSuchJob();
+    if (!job) throw noSuch('job');
     if (isTerminal(job.status) || !job.commandId) throw new AppError('conflict', { detail: 'The run is not running.' });
     return giveCode(tx, keyRing, caller, { key, jobId });
   });

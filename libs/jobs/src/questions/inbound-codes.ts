@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { audit, type Principal } from '@muster/access';
-import { AppError, type CreateInboundCodeBody, invalidField } from '@muster/contracts';
+import { AppError, type CreateInboundCodeBody, invalidField, noSuch } from '@muster/contracts';
 import { type Database, type InboundCodeEntity, type Transaction, violatedConstraint } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
 import { type KeyRing, sealText } from '@muster/vault';
@@ -51,7 +51,7 @@ export async function deleteInboundCode(tx: Transaction, caller: Principal, id: 
     id,
     caller.organizationId,
   ]);
-  if (touched === 0) throw new AppError('not_found', { detail: 'There is no such inbound address.' });
+  if (touched === 0) throw noSuch('inbound address');
   audit(tx, caller, { action: 'inbound_code.delete', target: { type: 'inbound_code', id } });
 }
 

@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import { AppError, hasRole, type Question, type QuestionsQuery, roles } from '@muster/contracts';
+import { hasRole, noSuch, type Question, type QuestionsQuery, roles } from '@muster/contracts';
 import { type Database, type QuestionEntity, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
@@ -20,7 +20,7 @@ export async function findQuestion(database: Database, organizationId: string, i
     [id, organizationId],
     'find_question',
   );
-  if (!row) throw noSuchQuestion();
+  if (!row) throw noSuch('question');
   return row;
 }
 
@@ -91,8 +91,4 @@ export async function presentQuestion(row: QuestionRow, storage: ObjectStorage):
       : null,
     context: row.context,
   };
-}
-
-export function noSuchQuestion(): AppError {
-  return new AppError('not_found', { detail: 'There is no such question.' });
 }

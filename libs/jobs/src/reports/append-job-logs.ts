@@ -1,9 +1,8 @@
 import { markWorking } from '@muster/agents';
 import { appendLines } from '@muster/timeline';
-import type { JobLogEntry } from '@muster/contracts';
+import { type JobLogEntry, noSuch } from '@muster/contracts';
 import type { Database, JobEntity } from '@muster/database';
 import { deletedOf, type JobIsOver, jobIsOver, overOrUnknown } from './deleted-job';
-import { noSuchJob } from '../lists/job-row';
 import type { Reporter } from './reporter';
 
 /**
@@ -40,7 +39,7 @@ export async function appendJobLogs(
       const [stored] = await tx.query<StoredLogs>(storeLogs, values, 'store_logs');
       // A job that is being deleted concurrently fails the request; the next attempt of the worker finds it deleted.
       if (!stored && deleted.has(values[0] as string)) continue;
-      if (!stored) throw noSuchJob();
+      if (!stored) throw noSuch('job');
       accepted += stored.count;
       tx.notify('timeline', stored.agentId);
     }

@@ -1,6 +1,5 @@
-import type { CallbackReason } from '@muster/contracts';
+import { type CallbackReason, noSuch } from '@muster/contracts';
 import type { Database, DeletedJobEntity } from '@muster/database';
-import { noSuchJob } from '../lists/job-row';
 import type { Reporter } from './reporter';
 
 export interface JobIsOver {
@@ -16,7 +15,7 @@ export const jobIsOver: JobIsOver = { accepted: false, reason: 'job_over' };
  */
 export async function overOrUnknown(database: Database, reporter: Reporter, jobId: string): Promise<JobIsOver> {
   const [deleted] = await deletedOf(database, reporter, [jobId]);
-  if (!deleted) throw noSuchJob();
+  if (!deleted) throw noSuch('job');
   return jobIsOver;
 }
 

@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { noSuch } from '@muster/contracts';
 import type { Database, PackInstallationEntity, PackInstallationMoveEntity, Transaction } from '@muster/database';
 import type { Page } from '@muster/platform';
 
@@ -17,7 +17,7 @@ export async function findInstallation(
     `${select} WHERE id = $1 AND organization_id = $2`,
     [id, organizationId],
   );
-  if (!row) throw noSuchInstallation();
+  if (!row) throw noSuch('installation');
   return row;
 }
 
@@ -27,7 +27,7 @@ export async function lockInstallation(tx: Transaction, organizationId: string, 
     id,
     organizationId,
   ]);
-  if (!row) throw noSuchInstallation();
+  if (!row) throw noSuch('installation');
   return row;
 }
 
@@ -61,8 +61,4 @@ export async function listMoves(
      WHERE installation_id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR id < $3) ORDER BY id DESC LIMIT $4`,
     [id, organizationId, page.after?.[0] ?? null, page.limit + 1],
   );
-}
-
-function noSuchInstallation(): AppError {
-  return new AppError('not_found', { detail: 'There is no such installation.' });
 }

@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { noSuch } from '@muster/contracts';
 import {
   type Database,
   hasPart,
@@ -24,7 +24,7 @@ export async function findPack(database: Database, organizationId: string, id: s
     `SELECT ${columns} FROM ${join} WHERE p.id = $1 AND p.organization_id = $2`,
     [id, organizationId],
   );
-  if (!row) throw noSuchPack();
+  if (!row) throw noSuch('workflow pack');
   return row;
 }
 
@@ -38,7 +38,7 @@ export async function lockPack(tx: Transaction, organizationId: string, id: stri
     id,
     organizationId,
   ]);
-  if (!row) throw noSuchPack();
+  if (!row) throw noSuch('workflow pack');
   return row;
 }
 
@@ -57,8 +57,4 @@ export function listPacks(
      ORDER BY p.id LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
   );
-}
-
-function noSuchPack(): AppError {
-  return new AppError('not_found', { detail: 'There is no such workflow pack.' });
 }

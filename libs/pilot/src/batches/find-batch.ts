@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { noSuch } from '@muster/contracts';
 import type { Database, PilotBatchEntity, PilotClaimResultEntity, PilotStopEventEntity } from '@muster/database';
 import { batchColumns, type BatchRow, batchSource } from './list-batches';
 
@@ -22,7 +22,7 @@ export function findPilotBatch(database: Database, organizationId: string, batch
        WHERE b.organization_id = $1 AND b.batch_id = $2 FOR SHARE OF b`,
       [organizationId, batchId],
     );
-    if (!batch) throw new AppError('not_found', { detail: 'There is no such batch.' });
+    if (!batch) throw noSuch('batch');
     const claims = await tx.query<ClaimRow>(
       `SELECT id, claim_index, claim_id, npi, outcome,
               processing_micros, message, metadata

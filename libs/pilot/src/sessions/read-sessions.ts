@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { noSuch } from '@muster/contracts';
 import type { Database, PilotBatchEntity, SessionSummaryEntity, SessionTimelineEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type Period, withinPeriod } from '../batches/period';
@@ -68,7 +68,7 @@ export function findSession(
       `SELECT ${columns} FROM ${source} WHERE b.organization_id = $1 AND b.batch_id = $2 FOR SHARE OF b`,
       [organizationId, batchId],
     );
-    if (!session) throw new AppError('not_found', { detail: 'There is no such session.' });
+    if (!session) throw noSuch('session');
     const timeline = await tx.query<SessionEntryRow>(
       `SELECT at, kind, claim_id, outcome, reason, text
        FROM process_library_session_timeline WHERE pilot_batch_id = $1 ORDER BY position`,

@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import { AppError, type BillingMetricQuery } from '@muster/contracts';
+import { AppError, type BillingMetricQuery, noSuch } from '@muster/contracts';
 import {
   type BillingMetricEntity,
   type BillingMetricStepEntity,
@@ -80,6 +80,6 @@ export async function listMetricSteps(
     'SELECT FROM billing_metric WHERE id = $1 AND ($2::uuid IS NULL OR organization_id = $2)',
     [metricId, own],
   );
-  if (!metric) throw new AppError('not_found', { detail: 'There is no such billing record.' });
+  if (!metric) throw noSuch('billing record');
   return rows;
 }

@@ -1,5 +1,5 @@
 import { audit, changesBetween, type Principal } from '@muster/access';
-import { AppError, type ClientPricingModel, type PricingType, usdOf } from '@muster/contracts';
+import { AppError, type ClientPricingModel, noSuch, type PricingType, usdOf } from '@muster/contracts';
 import type { Database, OrganizationEntity, Transaction } from '@muster/database';
 import type { PricingModel } from './charge-run';
 
@@ -26,7 +26,7 @@ export async function readPricingModel(
      FROM organization o LEFT JOIN client_pricing_model m ON m.organization_id = o.id WHERE o.id = $1`,
     [organizationId],
   );
-  if (!row) throw noSuchOrganization();
+  if (!row) throw noSuch('organization');
   const { organizationId: _, ...model } = row;
   if (model.pricingType === null) throw noModel();
   return model;
@@ -41,7 +41,7 @@ export async function putPricingModel(
 ): Promise<PricingModel> {
   requireReach(caller, organizationId);
   const [organization] = await tx.query('SELECT id FROM organization WHERE id = $1 FOR KEY SHARE', [organizationId]);
-  if (!organization) throw noSuchOrganization();
+  if (!organization) throw noSuch('organization');
   const before = await lockPricingModel(tx, organizationId);
   await tx.execute(
     `INSERT INTO client_pricing_model (organization_id, pricing_type, block_size, price_micros, minimum_micros)
@@ -113,11 +113,7 @@ export function reaches(caller: Principal, organizationId: string): boolean {
 }
 
 function requireReach(caller: Principal, organizationId: string): void {
-  if (!reaches(caller, organizationId)) throw noSuchOrganization();
-}
-
-function noSuchOrganization(): AppError {
-  return new AppError('not_found', { detail: 'There is no such organization.' });
+  if (!reaches(caller, organizationId)) throw noSuch('organization');
 }
 
 function noModel(): AppError {

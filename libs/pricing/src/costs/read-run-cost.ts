@@ -1,4 +1,4 @@
-import { AppError, type CostComponent, type JobCost, usdOf } from '@muster/contracts';
+import { type CostComponent, type JobCost, noSuch, usdOf } from '@muster/contracts';
 import type { Database, RunCostComponentEntity, RunCostEntity } from '@muster/database';
 
 type Part = Pick<
@@ -24,7 +24,7 @@ export async function readRunCost(database: Database, organizationId: string, jo
     'read_run_cost',
   );
   const [first] = rows;
-  if (!first) throw new AppError('not_found', { detail: 'There is no such job.' });
+  if (!first) throw noSuch('job');
   return {
     jobId,
     totalUsd: usdOf(first.totalMicros ?? 0),

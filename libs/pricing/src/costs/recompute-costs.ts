@@ -1,5 +1,5 @@
 import { audit, type Principal } from '@muster/access';
-import { AppError, type RecomputeCostsBody } from '@muster/contracts';
+import { noSuch, type RecomputeCostsBody } from '@muster/contracts';
 import type { CostRecomputeEntity, Database, RunCostComponentEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { bookCall } from '../models/book-call';
@@ -39,7 +39,7 @@ export async function findRecompute(database: Database, organizationId: string, 
      FROM cost_recompute WHERE id = $1 AND organization_id = $2`,
     [id, organizationId],
   );
-  if (!row) throw new AppError('not_found', { detail: 'There is no such recompute.' });
+  if (!row) throw noSuch('recompute');
   return row;
 }
 

@@ -1,4 +1,4 @@
-import { type AgentLogsQuery, AppError } from '@muster/contracts';
+import { type AgentLogsQuery, noSuchAgent } from '@muster/contracts';
 import { type Database, hasPart, maxRowsLookedAt, pageWithin, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { EntryKind } from './append-timeline';
@@ -174,5 +174,5 @@ async function requireAgent(database: Database, organizationId: string, agentId:
     [agentId, organizationId],
     'agent_exists',
   );
-  if (!found) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  if (!found) throw noSuchAgent();
 }

@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { noSuchAgent } from '@muster/contracts';
 import type { Database, TimelineEntryEntity, TimelineHeadEntity } from '@muster/database';
 import type { TimelineRow } from './timeline-event';
 import type { StoredRange } from './where-to-begin';
@@ -33,7 +33,7 @@ export async function findTimeline(database: Database, organizationId: string, a
     [agentId, organizationId],
     'find_timeline',
   );
-  if (!found) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  if (!found) throw noSuchAgent();
   return found;
 }
 

@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { noSuch } from '@muster/contracts';
 import {
   type Database,
   hasPart,
@@ -35,7 +35,7 @@ export async function findChannel(database: Database, organizationId: string, id
     [id, organizationId],
     'find_channel',
   );
-  if (!row) throw noSuchChannel();
+  if (!row) throw noSuch('notification channel');
   return row;
 }
 
@@ -45,7 +45,7 @@ export async function lockChannel(tx: Transaction, organizationId: string, id: s
      WHERE w.id = $1 AND w.organization_id = $2 AND w.name IS NOT NULL FOR UPDATE OF w`,
     [id, organizationId],
   );
-  if (!row) throw noSuchChannel();
+  if (!row) throw noSuch('notification channel');
   return row;
 }
 
@@ -64,8 +64,4 @@ export function listChannels(
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
     'list_channels',
   );
-}
-
-function noSuchChannel(): AppError {
-  return new AppError('not_found', { detail: 'There is no such notification channel.' });
 }

@@ -1,4 +1,4 @@
-import { AppError } from '@muster/contracts';
+import { noSuch } from '@muster/contracts';
 import { type Database, hasPart, type Transaction, type WebhookEndpointEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 
@@ -17,7 +17,7 @@ export async function findEndpoint(database: Database, organizationId: string, i
     [id, organizationId],
     'find_webhook_endpoint',
   );
-  if (!row) throw noSuchEndpoint();
+  if (!row) throw noSuch('webhook endpoint');
   return row;
 }
 
@@ -26,7 +26,7 @@ export async function lockEndpoint(tx: Transaction, organizationId: string, id: 
     `${select} WHERE id = $1 AND organization_id = $2 AND name IS NULL FOR UPDATE`,
     [id, organizationId],
   );
-  if (!row) throw noSuchEndpoint();
+  if (!row) throw noSuch('webhook endpoint');
   return row;
 }
 
@@ -44,8 +44,4 @@ export function listEndpoints(
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
     'list_webhook_endpoints',
   );
-}
-
-function noSuchEndpoint(): AppError {
-  return new AppError('not_found', { detail: 'There is no such webhook endpoint.' });
 }
