@@ -113,7 +113,7 @@ async function put(file, text) {
   await writeFile(file, text);
 }
 
-/** What a page loads that uses all of it. */
+/** Returns the size of the script that a page loads if it uses the whole SDK. */
 async function sizeInPage() {
   const { outputFiles } = await build({
     entryPoints: [join(target, 'esm/index.js')],

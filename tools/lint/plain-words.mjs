@@ -53,6 +53,7 @@ export const patterns = [
     instead: '“Maximum number of …”, “Time after which …”, with the unit',
   },
   { in: 'docs', pattern: /^(Of|As) /, instead: 'a noun phrase or a verb' },
+  { in: 'docs', pattern: /^(What|Whose|Whom|Who) (?!.*\?)/, instead: 'a noun phrase or a verb' },
   {
     in: 'api',
     pattern: /^(What|Who|Whose|Which|Of|As|By|From|With|Likewise|The same)\b(?!.*\?)/,
@@ -89,6 +90,21 @@ export const notYetRenamed = [...aboutWords, 'apps/{cli,console}/**', 'libs/{con
 
 /** Names that do not describe the value. */
 export const unclearNames = ['of', 'said', 'told', 'given', 'kept', 'heard', 'asked', 'fresh', 'anew', 'lent', 'hurry'];
+
+/** Instructions for language models: each word is tested with models. */
+const prompts = /\/prompts\/[\w-]+\.md$/;
+
+/** Returns a fault for each line of Markdown, YAML or a shell script that matches a pattern for all texts. */
+export function unclearLinesIn(file, text) {
+  if (!/\.(md|ya?ml|sh)$/.test(file) || prompts.test(file)) return [];
+  return text
+    .split('\n')
+    .flatMap((line, at) =>
+      unclearIn(line, ['all']).map(
+        ({ pattern, instead }) => `${file}:${at + 1}: “${pattern.exec(line)[0].trim()}”: write ${instead}`,
+      ),
+    );
+}
 
 const testFunctions = /^(it|test|describe)(\.\w+)*$/;
 

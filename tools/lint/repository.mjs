@@ -9,6 +9,7 @@ import { circlesAmong } from './circles.mjs';
 import { layout } from './layout.mjs';
 import { unverifiedIn } from './lockfile.mjs';
 import { exempt, lockingIn } from './online-migrations.mjs';
+import { unclearLinesIn } from './plain-words.mjs';
 import { faultsOfOwners } from './table-owners.mjs';
 import { wordFaultsIn } from './words.mjs';
 
@@ -60,6 +61,7 @@ function faultsOfFile(file) {
     ...at(machinePath, 'contains a path of one machine'),
     ...at(/\/\/registry\.|\bregistry\.npmjs\b/, 'contains the address of a package registry'),
     ...wordFaultsIn(file, text),
+    ...unclearLinesIn(file, text),
     ...lockingIn(file, text),
     ...(file.endsWith('.md') ? missingPaths(file, text) : []),
     ...(file.endsWith('.long.spec.ts') ? faultsOfLongSpec(file, lines) : []),

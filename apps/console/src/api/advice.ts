@@ -1,4 +1,4 @@
-/** What the user can do about an error, by its code. */
+/** Advice for the user about an error, by its code. */
 const advice: Record<string, string> = {
   model_not_configured:
     'An admin can choose a language model in the settings, or the service’s operator can set one with ' +

@@ -24,7 +24,7 @@ export class ChangePasswordBody {
   @TextField({ ...passwordLength, example: 'staple battery horse' }) newPassword!: string;
 }
 
-/** What a sign-in still requires after a correct password. */
+/** The step that a sign-in still requires after a correct password. */
 const signInNeeds = ['totp', 'passkey', 'enrolment'] as const;
 export type SignInNeed = (typeof signInNeeds)[number];
 
