@@ -100,7 +100,7 @@ describe('batches from CSV', () => {
   it.each([
     ['no content', '', /no row with column names/],
     ['only a header', 'CLAIM_ID,PAYER\n', /no rows after/],
-    ['a repeated column name', 'CLAIM_ID,CLAIM_ID\na,b\n', /two columns CLAIM_ID/],
+    ['a repeated column name', 'CLAIM_ID,CLAIM_ID\na,b\n', /Two columns have the name CLAIM_ID/],
     ['UTF-16', Buffer.from('\ufeffCLAIM_ID,PAYER\nC-1,D\n', 'utf16le'), /UTF-16/],
     ['a quote that is not closed', 'CLAIM_ID,PAYER\nC-1,"Delta\nC-2,D\n', /not closed/],
     [
