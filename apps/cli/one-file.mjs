@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command line as one file, with the worker that `muster worker install` puts on a machine: it needs Node alone.
-// `one-file.mjs [target]` writes to dist/cli/muster.js unless told otherwise.
+// Builds the CLI as one file that needs only Node. The file contains the worker program, which `muster worker install`
+// writes to a machine. `one-file.mjs [target]` writes to dist/cli/muster.js by default.
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

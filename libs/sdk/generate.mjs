@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Makes of the OpenAPI document its types, one function for each operation, and which of them take an Idempotency-Key.
-// Every build begins with it; it does something only when the document, this file or the generator has changed.
+// Generates the client from the OpenAPI document: types, one function for each operation, and the list of calls that
+// accept an Idempotency-Key. Every build runs this script first. It does nothing unless the document, this file or the
+// generator has changed.
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -11,11 +12,12 @@ const document = join(here, '../contracts/openapi.json');
 const folder = join(here, 'src/generated');
 const stampFile = join(folder, '.stamp');
 
-/** Answers whether there was something to do. */
+/** Generates the client if its inputs have changed. Returns whether the client was generated. */
 export async function generateClient() {
-  const stamp = await stampOf();
+  const stamp = await digestOfInputs();
   if ((await readFile(stampFile, 'utf8').catch(() => '')) === stamp) return false;
-  // Beside what others may be reading, and then file by file in its place.
+  // Generates into a separate folder and then moves each file to its place, because other processes may be reading the
+  // current files.
   const draft = `${folder}.${process.pid}.draft`;
   await generateInto(draft);
   const files = await filesIn(draft);
@@ -29,7 +31,7 @@ export async function generateClient() {
   return true;
 }
 
-async function stampOf() {
+async function digestOfInputs() {
   const generator = join(here, '../../node_modules/@hey-api/openapi-ts/package.json');
   const texts = await Promise.all([document, fileURLToPath(import.meta.url), generator].map((file) => readFile(file)));
   return createHash('sha256').update(Buffer.concat(texts)).digest('hex');
@@ -53,10 +55,13 @@ async function generateInto(path) {
       { name: '@hey-api/sdk', responseStyle: 'data', auth: false },
     ],
   });
-  await writeFile(join(path, 'creating-calls.gen.ts'), creatingCalls(JSON.parse(await readFile(document, 'utf8'))));
+  await writeFile(
+    join(path, 'creating-calls.gen.ts'),
+    creatingCallsSource(JSON.parse(await readFile(document, 'utf8'))),
+  );
 }
 
-function creatingCalls({ paths }) {
+function creatingCallsSource({ paths }) {
   const calls = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { parameters }]) => parameters?.some(({ name }) => name === 'Idempotency-Key'))

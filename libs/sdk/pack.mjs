@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The SDK as an npm package, as ESM and CommonJS with types: `npx nx pack sdk`, or `pack.mjs [folder]`, writes
-// package/ and its tarball, and says how large it is.
+// Packs the SDK as an npm package, as ESM and CommonJS with types. `npx nx pack sdk` or `pack.mjs [folder]` writes
+// package/ and its tarball, and prints the size of the tarball and of the SDK in a page.
 import { execFileSync } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -16,23 +16,23 @@ const entries = ['index', 'operations'];
 
 await rm(target, { recursive: true, force: true });
 await mkdir(target, { recursive: true });
-const types = await declarations();
+const types = await buildDeclarations();
 for (const format of ['esm', 'cjs']) {
   await bundle(format);
-  for (const [file, text] of types) await put(join(target, format, file), text);
+  for (const [file, text] of types) await writeFileWithFolder(join(target, format, file), text);
 }
 await writeFile(join(target, 'cjs/package.json'), '{ "type": "commonjs" }\n');
 await cp(join(here, 'package/README.md'), join(target, 'README.md'));
 const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-await writeFile(join(target, 'package.json'), `${JSON.stringify(manifest(version), null, 2)}\n`);
+await writeFile(join(target, 'package.json'), `${JSON.stringify(packageManifest(version), null, 2)}\n`);
 const [packed] = JSON.parse(
   execFileSync('npm', ['pack', '--json', '--silent', '--pack-destination', folder], { cwd: target, encoding: 'utf8' }),
 );
 const tarball = join(folder, packed.filename);
-process.stdout.write(`pack: ${relative(process.cwd(), tarball)}, ${kib((await stat(tarball)).size)}\n`);
-process.stdout.write(`pack: in a page, minified and gzipped, ${kib(await sizeInPage())}\n`);
+process.stdout.write(`pack: ${relative(process.cwd(), tarball)}, ${formatKib((await stat(tarball)).size)}\n`);
+process.stdout.write(`pack: in a page, minified and gzipped, ${formatKib(await sizeInPage())}\n`);
 
-function manifest(version) {
+function packageManifest(version) {
   const at = (entry) =>
     Object.fromEntries(
       [
@@ -72,8 +72,11 @@ async function bundle(format) {
   });
 }
 
-/** By file name. A compiler of ES modules wants the whole name of what is imported. */
-async function declarations() {
+/**
+ * Returns the text of each declaration file, by file name. Imports get a file extension, which compilers of ES modules
+ * require.
+ */
+async function buildDeclarations() {
   const out = join(folder, 'types');
   await rm(out, { recursive: true, force: true });
   const options = '--ignoreConfig --declaration --emitDeclarationOnly --target es2023 --lib es2023,dom,dom.iterable';
@@ -94,13 +97,16 @@ async function declarations() {
   );
   const names = (await readdir(out, { recursive: true })).filter((name) => name.endsWith('.d.ts'));
   const known = new Set(names);
-  const texts = names.map(async (name) => [name, withWholeNames(await readFile(join(out, name), 'utf8'), name, known)]);
+  const texts = names.map(async (name) => [
+    name,
+    withFileExtensions(await readFile(join(out, name), 'utf8'), name, known),
+  ]);
   const all = await Promise.all(texts);
   await rm(out, { recursive: true, force: true });
   return all;
 }
 
-function withWholeNames(text, name, known) {
+function withFileExtensions(text, name, known) {
   return text.replace(/(from|import\()(\s*)(['"])(\.[^'"]*)\3/g, (_, word, space, quote, path) => {
     const file = join(dirname(name), path);
     const whole = known.has(`${file}.d.ts`) ? `${path}.js` : `${path.replace(/\/$/, '')}/index.js`;
@@ -108,7 +114,7 @@ function withWholeNames(text, name, known) {
   });
 }
 
-async function put(file, text) {
+async function writeFileWithFolder(file, text) {
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, text);
 }
@@ -126,6 +132,6 @@ async function sizeInPage() {
   return gzipSync(outputFiles[0].contents).length;
 }
 
-function kib(bytes) {
+function formatKib(bytes) {
   return `${(bytes / 1024).toFixed(1)} KiB`;
 }

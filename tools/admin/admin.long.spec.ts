@@ -76,7 +76,7 @@ afterAll(async () => {
 });
 
 describe('a backup', () => {
-  it('restores every row and object unchanged', async () => {
+  it('the restore of a backup returns every row and object unchanged', async () => {
     const { tables, objects } = await backUp();
     expect(tables.find(({ name }) => name === 'job')!.rows).toBe(300);
     expect(objects).toMatchObject({ count: 5, added: 5 });
@@ -91,7 +91,7 @@ describe('a backup', () => {
     expect(manifest.masterKeys).toBe('left out');
   });
 
-  it('saves only the objects that no earlier backup has, and counts rows whose object does not exist', async () => {
+  it('a backup saves only the objects that no earlier backup has, and counts rows whose object does not exist', async () => {
     const key = await nameObject(`artifacts/new-${randomBytes(4).toString('hex')}`);
     await storage.put(key, Buffer.from(key), 'text/plain');
     const absent = await nameObject('artifacts/absent');
@@ -101,7 +101,7 @@ describe('a backup', () => {
     await client.query('DELETE FROM artifact WHERE storage_key = ANY($1)', [[key, absent]]);
   });
 
-  it('is never treated as complete if it was interrupted', async () => {
+  it('a backup that was interrupted is never treated as complete', async () => {
     const before = await chooseBackup(new FolderPlace(folder));
     const attempt = backUp({ onProgress: failAt(30) });
     await expect(attempt).rejects.toThrow('interrupted here');
@@ -113,7 +113,7 @@ describe('a backup', () => {
     );
   });
 
-  it('contains the master keys only with the option withKeys', async () => {
+  it('a backup contains the master keys only with the option withKeys', async () => {
     const place = new FolderPlace(join(root, 'with-keys'));
     const manifest = await backUp({ place, withKeys: true });
     expect(manifest).toMatchObject({ masterKeys: 'included', masterKeyIds: ['test'] });
@@ -124,7 +124,7 @@ describe('a backup', () => {
     expect(texts.join()).not.toContain(environment['MASTER_KEYS']!.split(':')[1]);
   });
 
-  it('saves the objects of every column that contains an object key', async () => {
+  it('a backup saves the objects of every column that contains an object key', async () => {
     const { rows } = await client.query<{ name: string }>(
       `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
        WHERE table_schema = 'public' AND column_name ~ '(storage|screenshot|upload|frame|object)_key$' AND table_name <> 'object_removal'`,
@@ -132,7 +132,7 @@ describe('a backup', () => {
     expect(Object.keys(objectQueries)).toEqual(expect.arrayContaining(rows.map(({ name }) => name)));
   });
 
-  it('can be stored in a bucket', async () => {
+  it('a backup can be stored in a bucket', async () => {
     const { place, close } = openPlace(`s3://${environment['S3_BUCKET']}/saved/here`, environment);
     const manifest = await backUp({ place });
     const repository = await Repository.open(place, { recipients: [], identities: [identity] });
@@ -143,7 +143,7 @@ describe('a backup', () => {
 });
 
 describe('a restore', () => {
-  it('leaves its target untouched when it is interrupted at any step, and resumes', async () => {
+  it('a restore leaves its target untouched when it is interrupted at any step, and resumes', async () => {
     const target = await emptyTarget();
     const steps: string[] = [];
     await restore(await emptyTarget(), { onProgress: (line) => steps.push(line) });
@@ -205,7 +205,7 @@ describe('a restore', () => {
   };
 
   for (const [how, { change, keys, message }] of Object.entries(wrong))
-    it(`fails with a sentence and changes nothing if ${how}`, async () => {
+    it(`a restore fails with a sentence and changes nothing if ${how}`, async () => {
       const { id } = await chooseBackup(new FolderPlace(folder));
       const undo = await change?.(id);
       const target = await emptyTarget();
@@ -214,11 +214,11 @@ describe('a restore', () => {
       expect(await rowsIn(target.database)).toEqual({});
     });
 
-  it('is refused if the database has tables', async () => {
+  it('a restore is refused if the database has tables', async () => {
     await expect(restore({ database: source, environment, storage })).rejects.toThrow(/is not empty \(\d+ tables\)/);
   });
 
-  it('leaves a recovery hold that can be released once; a service that was not restored has nothing to release', async () => {
+  it('a restored service has a recovery hold that can be released once; another service has nothing to release', async () => {
     const target = await emptyTarget();
     const { id, takenAt } = await restore(target);
     const pool = openPool(target.database, 1);
@@ -244,7 +244,7 @@ describe('a restore', () => {
     await pool.end();
   });
 
-  it('creates a data folder that can be backed up again', async () => {
+  it('a restore creates a data folder that can be backed up again', async () => {
     const dataDir = join(root, 'data');
     const identityFile = join(root, 'identity');
     await writeFile(identityFile, `# made for a test\n${identity}\n`);
@@ -276,7 +276,7 @@ describe('a restore', () => {
 });
 
 describe('pruning', () => {
-  it('retains the newest backup of each of the newest periods', () => {
+  it('the rules for pruning retain the newest backup of each of the newest periods', () => {
     const at = (text: string) => new Date(text);
     const all = [
       ...['2026-03-02T08:00Z', '2026-03-02T20:00Z', '2026-03-09T08:00Z', '2026-03-10T08:00Z', '2026-03-11T08:00Z'],
@@ -288,7 +288,7 @@ describe('pruning', () => {
     expect(() => parseKeep('dayly=1')).toThrow(/"dayly=1" is not a valid --keep rule/);
   });
 
-  it('removes the other backups and the objects that no remaining backup refers to', async () => {
+  it('pruning removes the other backups and the objects that no remaining backup refers to', async () => {
     const place = new FolderPlace(join(root, 'pruned'));
     const key = await nameObject('artifacts/only-once');
     await storage.put(key, Buffer.from('once'), 'text/plain');

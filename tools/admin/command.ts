@@ -17,6 +17,6 @@ export interface Command {
   /** Description that `--help` prints. */
   about: string;
   options: NonNullable<ParseArgsConfig['options']>;
-  /** Returns the exit code; nothing stands for 0. */
+  /** Runs the command. Returns its exit code; undefined stands for 0. */
   run(call: Call): Promise<number | void>;
 }

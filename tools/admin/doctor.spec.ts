@@ -33,11 +33,11 @@ describe('muster-admin doctor', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('reports only that --backups is not set for a healthy installation', async () => {
+  it('muster-admin doctor reports only that --backups is not set for a healthy installation', async () => {
     expect(await found()).toEqual([expect.stringMatching(/^warning: The age of the newest backup was not checked/)]);
   });
 
-  it('reports what is wrong and what to do, in sentences', async () => {
+  it('muster-admin doctor reports what is wrong and what to do, in sentences', async () => {
     await client.query(`
       INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES
         (gen_random_uuid(), 'dispatch', 'dispatch-agent', '{}', now() - interval '1 hour'),
@@ -68,7 +68,7 @@ describe('muster-admin doctor', () => {
     await broken.onApplicationShutdown();
   });
 
-  it('reports a database that does not answer', async () => {
+  it('muster-admin doctor reports a database that does not answer', async () => {
     expect(await found({ databaseUrl: 'postgres://muster@127.0.0.1:1/muster' })).toEqual([
       expect.stringMatching(/^fault: The database does not answer \(.+\): start it, or correct DATABASE_URL\.$/),
     ]);

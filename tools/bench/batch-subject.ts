@@ -15,7 +15,7 @@ let peakBytes = 0;
 const note = () => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss()));
 setInterval(note, 5).unref();
 
-/** Any message is answered with the measurements since the previous message. */
+/** Answers any message with the measurements since the previous message. */
 process.on('message', () => {
   note();
   const strain: Strain = { maxDelayMs: delay.max / 1e6, residentBytes: process.memoryUsage.rss(), peakBytes };

@@ -83,7 +83,7 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
 
 describe('benchmarks with --short', () => {
   it.each(run)(
-    '%s prints its figures',
+    'the benchmark %s prints its figures',
     async (name) => {
       const database = await cloneDatabase();
       try {
@@ -100,7 +100,7 @@ describe('benchmarks with --short', () => {
     160_000,
   );
 
-  it('lists the benchmarks if it is called with an unknown name', async () => {
+  it('an unknown benchmark name makes the program list the benchmarks', async () => {
     const unknown = promisify(execFile)(process.execPath, [main, 'nothing']);
     await expect(unknown).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('read-resource, outbox') });
   });

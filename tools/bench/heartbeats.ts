@@ -6,7 +6,8 @@ import { postLoad } from './http-load';
 import { report } from './report';
 import { inTurns } from './rounds';
 
-// Heartbeats of 1,000 agents through the real ingest app. Floor: Fastify and one UPDATE.
+// Measures heartbeats of 1,000 agents through the real ingest app. The floor, the minimal program for comparison, is
+// Fastify with one UPDATE.
 
 void onBenchStack(async (stack) => {
   const tenant = await makeBenchTenant(stack, 1000);

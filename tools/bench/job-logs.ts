@@ -7,7 +7,8 @@ import { postLoad } from './http-load';
 import { report } from './report';
 import { inTurns } from './rounds';
 
-// Batches of 100 log entries through the real ingest app. Floor: a bare multi-row insert into a table of the same form.
+// Measures batches of 100 log entries through the real ingest app. The floor, the minimal program for comparison, is a
+// bare multi-row insert into a table of the same form.
 
 const batch = 100;
 

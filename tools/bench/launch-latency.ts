@@ -8,8 +8,9 @@ import { milliseconds } from './report';
 import { percentile } from './rounds';
 import { sized } from './short';
 
-// Time from the launch request to the command's arrival at an idle agent, through gateway, outbox, dispatcher and
-// signed push. Floor: a request that commits a row and adds to BullMQ, and a worker that commits and posts.
+// Measures the time from the launch request to the command's arrival at an idle agent, through gateway, outbox,
+// dispatcher and signed push. The floor, the minimal program for comparison, is a request that commits a row and adds
+// to BullMQ, and a worker that commits and posts.
 
 const launches = sized(300, 5);
 const warmUp = sized(20, 1);

@@ -6,7 +6,8 @@ import { type HttpRound, postLoad } from './http-load';
 import { milliseconds, report } from './report';
 import { inTurns, median } from './rounds';
 
-// Launches through the real gateway. Floor: Fastify and pg, which insert the same rows.
+// Measures launches through the real gateway. The floor, the minimal program for comparison, is Fastify with pg, which
+// insert the same rows.
 
 void onBenchStack(async (stack) => {
   const tenant = await makeBenchTenant(stack, 200);

@@ -61,7 +61,7 @@ void onBenchStack(async (stack) => {
     const watched = tenant.agentIds.slice(0, streamCount / perAgent);
     const urls = watched.flatMap((id) => Array<string>(perAgent).fill(`${service.url}/api/agents/${id}/events`));
     await streams.open(urls, api);
-    const beat = (at: number) => {
+    const sendHeartbeat = (at: number) => {
       const body = { agentId: tenant.agentIds[at % agents], bootId: 'boot', vmState: 'running', healthy: true };
       return routes.post('heartbeat', `${service.url}/api/agent/heartbeat`, body, key);
     };
@@ -89,7 +89,7 @@ void onBenchStack(async (stack) => {
     const began = performance.now();
     const sampling = sample(samples, () => memoryOf(service.pid, [stack.postgresPid, stack.redisPid]));
     await Promise.all([
-      routes.pace(agents / heartbeatSeconds, seconds, beat),
+      routes.pace(agents / heartbeatSeconds, seconds, sendHeartbeat),
       routes.pace(launchesPerSecond, seconds, launch),
     ]);
     const elapsedMs = performance.now() - began;
@@ -105,7 +105,7 @@ void onBenchStack(async (stack) => {
   }
 });
 
-/** Waits up to 30 s for what is still in progress after the last request. */
+/** Waits up to 30 s until the work that is still in progress after the last request is done. */
 async function untilDone(done: () => boolean): Promise<void> {
   for (let waits = 0; waits < 300 && !done(); waits += 1) await delay(100);
 }

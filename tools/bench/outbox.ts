@@ -7,7 +7,8 @@ import { milliseconds, report } from './report';
 import { sized } from './short';
 import { inTurns, percentile, type Round } from './rounds';
 
-// Time from a commit to the handler. Floor: a committed row, BullMQ's add and a worker that deletes the row.
+// Measures the time from a commit to the handler. The floor, the minimal program for comparison, is a committed row,
+// BullMQ's add and a worker that deletes the row.
 
 const producers = 32;
 

@@ -8,7 +8,8 @@ import { milliseconds, report } from './report';
 import { inTurns, median, type Round } from './rounds';
 import { sized } from './short';
 
-// An authenticated read through the real gateway. Floor: Fastify and pg alone.
+// Measures an authenticated read through the real gateway. The floor, the minimal program for comparison, is Fastify
+// with pg.
 
 const path = '/api/organization/settings';
 const poolSize = '10';

@@ -2,7 +2,7 @@ import { type Comparison, median, type Round } from './rounds';
 
 export interface Benchmark {
   name: string;
-  /** Smallest share of the floor's rate that meets the goal. */
+  /** Minimum ratio of the measured rate to that of the floor, the minimal program for comparison. */
   goal: number;
   unit: string;
 }

@@ -8,13 +8,16 @@ export interface Round {
 export interface Comparison<R extends Round> {
   floor: R[];
   subject: R[];
-  /** Ratio of the subject's rate to the floor's, for each round. */
+  /**
+   * For each round, the ratio of the measured program's rate to that of the floor, the minimal program for comparison.
+   */
   ratios: number[];
 }
 
 /**
- * Runs floor and subject alternately: noise of the machine affects both equally only if they run right after each
- * other. The first round is a warm-up and does not count. The short form has a single round, which counts.
+ * Runs the floor (the minimal program for comparison) and the measured program alternately: noise of the machine
+ * affects both equally only if they run right after each other. The first round is a warm-up and does not count. The
+ * short form has a single round, which counts.
  */
 export async function inTurns<R extends Round>(
   rounds: number,
@@ -37,7 +40,7 @@ export function median(values: number[]): number {
   return percentile(values, 50);
 }
 
-/** Value below which `percent` percent of the values are. With few values, the nearest value. */
+/** Returns the value below which `percent` percent of the values are. With few values, the nearest value. */
 export function percentile(values: number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))]!;

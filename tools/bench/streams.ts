@@ -12,8 +12,8 @@ import type { Load } from './streams-load';
 import { Readers } from './streams-readers';
 import { sized } from './short';
 
-// Time from the start of a transaction to 2,000 readers of 100 agents. Floor: a bare server that writes the same bytes
-// to them.
+// Measures the time from the start of a transaction to 2,000 readers of 100 agents. The floor, the minimal program for
+// comparison, is a bare server that writes the same bytes to them.
 
 const agentCount = sized(100, 5);
 const readersOfEach = sized(20, 2);
@@ -75,14 +75,14 @@ async function open(
   return { readers, bytesPerStream: ((await server.residentBytes()) - before) / streams, write };
 }
 
-/** 10,000 entries in transactions of 50, as fast as possible, each to twenty readers. */
+/** Measures 10,000 entries in transactions of 50, as fast as possible, each entry to twenty readers. */
 async function burst({ readers, write }: Side): Promise<Round> {
   const events = 2 * 50 * streams;
   const [{ seconds }] = await Promise.all([readers.expect(events), write({ transactions: 2, entries: 50 })]);
   return { perSecond: events / seconds };
 }
 
-/** 100 entries per second, one at a time: 2,000 deliveries per second. */
+/** Measures 100 entries per second, one at a time: 2,000 deliveries per second. */
 async function steady({ readers, write }: Side): Promise<number[]> {
   await delay(1000);
   const transactions = 10;

@@ -31,7 +31,7 @@ describe('the demonstration month', () => {
     return row!;
   };
 
-  it('passes the service’s own checks of rollups and costs', async () => {
+  it('the demonstration month passes the service’s own checks of rollups and costs', async () => {
     expect(await verifyRollups(harness.db, organizationId)).toEqual([]);
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
     const { spent, counted } = await one<{ spent: number; counted: number }>(
@@ -42,7 +42,7 @@ describe('the demonstration month', () => {
     expect(counted).toBe(spent);
   });
 
-  it('has runs of every workflow and agent, most of them completed, each with its steps and claim outcomes', async () => {
+  it('every workflow and agent of the demonstration month has runs, most of them completed, with steps and claim outcomes', async () => {
     expect(
       await one(
         `SELECT count(DISTINCT workflow_id)::int AS workflows, count(DISTINCT agent_id)::int AS agents,
@@ -64,7 +64,7 @@ describe('the demonstration month', () => {
     });
   });
 
-  it('has no enabled schedule, no open run and no message', async () => {
+  it('the demonstration month has no enabled schedule, no open run and no message', async () => {
     expect(
       await one(
         `SELECT (SELECT count(*) FROM schedule WHERE organization_id = $1 AND enabled)::int AS schedules,
@@ -74,7 +74,7 @@ describe('the demonstration month', () => {
     ).toEqual({ schedules: 0, open: 0, messages: 0 });
   });
 
-  it('is refused if the admin’s address has an account, and inserts nothing', async () => {
+  it('the demonstration month is refused if the admin’s address has an account, and inserts nothing', async () => {
     const again = makeMonth(harness.db, { ...demo, name: 'Another', random: seeded(21) });
     await expect(again).rejects.toMatchObject({ code: 'conflict' });
     expect(await one(`SELECT count(*)::int AS n FROM organization WHERE name = 'Another' OR id = $1`)).toEqual({

@@ -13,7 +13,7 @@ export interface Routine {
   failing: number;
   /** Causes of failed runs, the most frequent one first. */
   errors: readonly [code: string, error: string][];
-  /** The schedule that launches it, in addition to the runs that people launch. */
+  /** The schedule that launches runs of this kind, in addition to the runs that people launch. */
   cron?: { expression: string; name: string };
   usesModel: boolean;
 }

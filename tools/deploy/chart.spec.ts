@@ -2,7 +2,7 @@ import { queueNames, queueDefinition, serviceApps, type ServiceApp } from '@must
 import {
   environmentFaults,
   type GivenEnvironment,
-  keepsObjects,
+  storesObjects,
   readText,
   readYaml,
   secretsLeftOut,
@@ -51,42 +51,45 @@ const example = readYaml<Values>('k8s/chart/ci/example-values.yaml');
 const { queues } = readYaml<{ queues: { queue: string; app: string }[] }>('k8s/chart/generated/queues.yaml');
 
 describe('the chart', () => {
-  it('has a Deployment for each app and for nothing else', () => {
+  it('the chart has a Deployment for each app and for nothing else', () => {
     expect(Object.keys(values.apps).sort()).toEqual([...serviceApps].sort());
   });
 
-  it.each(queueNames)('scales the app that consumes the queue %s by its backlog, to at least one replica', (queue) => {
-    const { app } = queueDefinition(queue);
-    expect(queues).toContainEqual(expect.objectContaining({ queue, app }));
-    const { queueScaling, cpuScaling } = values.apps[app]!;
-    expect(queueScaling?.min).toBeGreaterThanOrEqual(1);
-    expect(queueScaling?.max).toBeGreaterThanOrEqual(queueScaling!.min);
-    expect(cpuScaling).toBeUndefined();
-  });
+  it.each(queueNames)(
+    'the chart scales the app that consumes the queue %s by its backlog, to at least one replica',
+    (queue) => {
+      const { app } = queueDefinition(queue);
+      expect(queues).toContainEqual(expect.objectContaining({ queue, app }));
+      const { queueScaling, cpuScaling } = values.apps[app]!;
+      expect(queueScaling?.min).toBeGreaterThanOrEqual(1);
+      expect(queueScaling?.max).toBeGreaterThanOrEqual(queueScaling!.min);
+      expect(cpuScaling).toBeUndefined();
+    },
+  );
 
-  it('creates ScaledObjects from the generated queues, with the metric that the scheduler exports', () => {
+  it('the chart creates ScaledObjects from the generated queues, with the metric that the scheduler exports', () => {
     const template = readText('k8s/chart/templates/scaledobjects.yaml');
     expect(template).toContain('.Files.Get "generated/queues.yaml"');
     expect(template).toContain('max(muster_queue_backlog{%s,queue=%q})');
     expect(readText('libs/platform/src/operations/metrics.ts')).toContain("name: 'muster_queue_backlog'");
   });
 
-  it.each(['gateway', 'ingest'])('scales %s by CPU', (app) => {
+  it.each(['gateway', 'ingest'])('the chart scales %s by CPU', (app) => {
     expect(values.apps[app]!.cpuScaling).toMatchObject({ enabled: true });
   });
 
-  it.each([...serviceApps])('sets only variables that %s reads, and all that it requires', (app) => {
-    expect(environmentFaults(app, given(app, values))).toEqual([]);
-    expect(environmentFaults(app, given(app, values, example))).toEqual([]);
+  it.each([...serviceApps])('the chart sets only variables that %s reads, and all that it requires', (app) => {
+    expect(environmentFaults(app, environmentOf(app, values))).toEqual([]);
+    expect(environmentFaults(app, environmentOf(app, values, example))).toEqual([]);
   });
 
-  it.each([...serviceApps])('sets every secret that %s reads, except those that an operator adds', (app) => {
+  it.each([...serviceApps])('the chart sets every secret that %s reads, except those that an operator adds', (app) => {
     // The operator also decides whether a collector is used.
     const operators = [...(leftOut[app] ?? []), 'OTEL_EXPORTER_OTLP_HEADERS'].sort();
-    expect(secretsLeftOut(app, given(app, values))).toEqual(operators);
+    expect(secretsLeftOut(app, environmentOf(app, values))).toEqual(operators);
   });
 
-  it.each([...serviceApps])('allows an operator to set every variable that %s reads', (app) => {
+  it.each([...serviceApps])('the chart allows an operator to set every variable that %s reads', (app) => {
     const { definitions } = JSON.parse(readText('k8s/chart/values.schema.json')) as {
       definitions: { variableName: { pattern: string }; app: { properties: object } };
     };
@@ -97,11 +100,11 @@ describe('the chart', () => {
     for (const own of ['$app.env', '$app.secretEnv']) expect(template).toContain(`(default (dict) ${own})`);
   });
 
-  it.each([...serviceApps])('configures the object storage for %s if it stores objects', (app) => {
-    expect(values.apps[app]!.objectStorage ?? false).toBe(keepsObjects(app));
+  it.each([...serviceApps])('the chart configures the object storage for %s if it stores objects', (app) => {
+    expect(values.apps[app]!.objectStorage ?? false).toBe(storesObjects(app));
   });
 
-  it('names no controller and trusts no proxy by default', () => {
+  it('the chart names no controller and trusts no proxy by default', () => {
     const text = readText('k8s/chart/values.yaml').replaceAll(/^ *#.*$/gm, '');
     expect(text).not.toMatch(/nginx|traefik|envoy/i);
     const { httpRoute, ingress, networkPolicy, env } = values;
@@ -120,7 +123,7 @@ describe('the chart', () => {
   });
 
   it.each(['docker/README.md', 'k8s/README.md'])(
-    'gets users and object storage if an operator follows %s',
+    'the guide %s names the variables for the first users, the object storage and the proxy',
     (readme) => {
       const text = readText(readme);
       const names = new Set(variablesOfApp('gateway').map(({ name }) => name));
@@ -132,12 +135,12 @@ describe('the chart', () => {
     },
   );
 
-  it('has the version of package.json', () => {
+  it('the chart has the version of package.json', () => {
     const { version } = JSON.parse(readText('package.json')) as { version: string };
     expect(readYaml('k8s/chart/Chart.yaml')).toMatchObject({ version, appVersion: version });
   });
 
-  it('has a schema with every value', () => {
+  it('the chart has a schema with every value', () => {
     const schema = JSON.parse(readText('k8s/chart/values.schema.json')) as {
       properties: Record<string, object>;
       required: string[];
@@ -148,7 +151,7 @@ describe('the chart', () => {
 });
 
 /** Merges values like templates/_helpers.tpl: those of all apps, of the object storage and of the app. */
-function given(app: ServiceApp, ...layers: Partial<Values>[]): GivenEnvironment {
+function environmentOf(app: ServiceApp, ...layers: Partial<Values>[]): GivenEnvironment {
   const plain: Record<string, string> = {};
   const secret = new Set<string>();
   for (const layer of layers) {

@@ -30,25 +30,27 @@ const dockerfile = readText('docker/Dockerfile');
 describe.each([...serviceApps])('%s in the compose file', (app) => {
   const service = compose.services[app]!;
 
-  it('runs the main file of its app', () => {
+  it('a service of the compose file runs the main file of its app', () => {
     expect(service.command).toEqual(['node', `dist/apps/${app}/src/main.js`]);
   });
 
-  it('sets only variables that the app reads, all that it requires, and secrets only as files', () => {
-    expect(environmentFaults(app, given(service))).toEqual([]);
+  it('a service of the compose file sets only variables that its app reads, all required ones, and secrets only as files', () => {
+    expect(environmentFaults(app, environmentOf(service))).toEqual([]);
   });
 
-  it('sets every secret that the app reads, except those that only an operator can have', () => {
+  it('a service of the compose file sets every secret that its app reads, except those that only an operator can have', () => {
     // The headers are needed only if a collector is used.
-    expect(secretsLeftOut(app, given(service))).toEqual([...(leftOut[app] ?? []), 'OTEL_EXPORTER_OTLP_HEADERS'].sort());
+    expect(secretsLeftOut(app, environmentOf(service))).toEqual(
+      [...(leftOut[app] ?? []), 'OTEL_EXPORTER_OTLP_HEADERS'].sort(),
+    );
   });
 
-  it('mounts exactly the secrets that its variables refer to', () => {
-    expect(mounted(service)).toEqual([...service.secrets].sort());
+  it('a service of the compose file mounts exactly the secrets that its variables refer to', () => {
+    expect(mountedSecrets(service)).toEqual([...service.secrets].sort());
     for (const name of service.secrets) expect(compose.secrets).toHaveProperty(name);
   });
 
-  it('starts after the migrations, is healthy when it is ready, and has time to shut down', () => {
+  it('a service of the compose file starts after the migrations, is healthy when it is ready, and has time to shut down', () => {
     expect(service.depends_on['migrate']).toEqual({ condition: 'service_completed_successfully' });
     expect(service.healthcheck.test.join(' ')).toContain(`${imageVariables()['INTERNAL_PORT']}/readyz`);
     expect(parseInt(service.stop_grace_period) * 1000).toBeGreaterThan(
@@ -59,18 +61,18 @@ describe.each([...serviceApps])('%s in the compose file', (app) => {
 });
 
 describe('the compose file', () => {
-  it('runs the migrations with the variables that they read', () => {
+  it('the compose file runs the migrations with the variables that they read', () => {
     const names = variablesOf(MigrateConfig).map(({ name }) => `${name}_FILE`);
     expect(Object.keys(compose.services['migrate']!.environment)).toEqual(names);
     expect(compose.services['migrate']!.command).toEqual(['node', 'dist/tools/deploy/migrate.js']);
   });
 
-  it('starts the proxy after every app that it routes to', () => {
+  it('the compose file starts the proxy after every app that it routes to', () => {
     const routed = [...new Set(pathOwners.map(({ app }) => app))].sort();
     expect(Object.keys(compose.services['proxy']!.depends_on).sort()).toEqual(routed);
   });
 
-  it('has only secret files that make-secrets.sh creates', () => {
+  it('the compose file has only secret files that make-secrets.sh creates', () => {
     const made = [...readText('docker/make-secrets.sh').matchAll(/^keep (\w+) /gm)].map(([, name]) => name!);
     const needed = Object.entries(compose.secrets).map(([name, { file }]) => {
       expect(file).toBe(`./secrets/${name}`);
@@ -79,7 +81,7 @@ describe('the compose file', () => {
     expect(made).toEqual(expect.arrayContaining(needed));
   });
 
-  it('lists in env.example every variable that an operator can set', () => {
+  it('env.example lists every variable of the compose file that an operator can set', () => {
     const example = [...readText('docker/env.example').matchAll(/^([A-Z_0-9]+)=/gm)].map(([, name]) => name!);
     const read = [...readText('docker/compose.yaml').matchAll(/\$\{([A-Z_0-9]+):-/g)].map(([, name]) => name!);
     expect(new Set([...example, 'MUSTER_IMAGE'])).toEqual(new Set(read));
@@ -87,7 +89,7 @@ describe('the compose file', () => {
 });
 
 /** The variables of the image and of the service. A name with _FILE counts as the secret without the suffix. */
-function given({ environment }: Service): GivenEnvironment {
+function environmentOf({ environment }: Service): GivenEnvironment {
   const plain: Record<string, string> = { ...imageVariables() };
   const secret: string[] = [];
   for (const [name, text] of Object.entries(environment)) {
@@ -97,7 +99,7 @@ function given({ environment }: Service): GivenEnvironment {
   return { plain, secret };
 }
 
-function mounted({ environment }: Service): string[] {
+function mountedSecrets({ environment }: Service): string[] {
   const files = Object.entries(environment).filter(([name]) => name.endsWith('_FILE'));
   return files.map(([, path]) => path.replace('/run/secrets/', '')).sort();
 }

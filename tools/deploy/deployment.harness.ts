@@ -25,7 +25,7 @@ export function variablesOfApp(app: ServiceApp): Variable[] {
   return configs[app].flatMap(variablesOf);
 }
 
-export function keepsObjects(app: ServiceApp): boolean {
+export function storesObjects(app: ServiceApp): boolean {
   return configs[app].some((config) => config === StorageConfig || config.prototype instanceof StorageConfig);
 }
 

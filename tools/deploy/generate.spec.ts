@@ -6,15 +6,15 @@ import { repositoryRoot } from './deployment.harness';
 import { readmesWithImports } from './readme-imports';
 
 describe('generated files', () => {
-  it('are up to date with the tables', () => {
+  it('the generated files are up to date with the tables', () => {
     expect(staleFiles(repositoryRoot)).toEqual([]);
   });
 
-  it('are stale if they are missing', () => {
+  it('generated files that are missing count as stale', () => {
     expect(staleFiles('/nowhere')).toEqual(Object.keys(generatedFiles).map((path) => `${path}: is missing`));
   });
 
-  it('include the imports line of each README', () => {
+  it('the imports line of each README is a part of the generated files', () => {
     const root = mkdtempSync(join(tmpdir(), 'muster-readmes-'));
     const write = (path: string, text: string) => {
       mkdirSync(join(root, dirname(path)), { recursive: true });
@@ -39,7 +39,7 @@ describe('generated files', () => {
     ['a\nb\n', 'a\nc\n', 'line 2 has "c", should have "b"'],
     ['a\nb\n', 'a\n', 'line 2 has "", should have "b"'],
     ['a\n', 'a\nb\n', 'line 2 has "b", should have ""'],
-  ])('show their first difference: %j, %j', (wanted, found, difference) => {
+  ])('the first difference of %j and %j is shown', (wanted, found, difference) => {
     expect(firstDifference(wanted, found)).toBe(difference);
   });
 });

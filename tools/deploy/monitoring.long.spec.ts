@@ -37,56 +37,62 @@ const dashboards = readdirSync(join(folder, 'dashboards')).map((name) => ({
 }));
 
 /** Path of promtool from PATH or the cache, into which it may be downloaded; otherwise the reasons why it is missing. */
-const promtool = askForPromtool();
+const promtool = findPromtoolSync();
 const itChecks = typeof promtool === 'string' ? it : it.skip;
 const without = typeof promtool === 'string' ? '' : ` (skipped, promtool is missing: ${promtool.join('; ')})`;
 
 describe('the alerts', () => {
-  itChecks(`are valid rules for Prometheus${without}`, () => {
+  itChecks(`the alerts are valid rules for Prometheus${without}`, () => {
     expect(check('check', 'rules', 'alerts.yaml')).toMatchObject({
       status: 0,
       said: expect.stringContaining('SUCCESS'),
     });
   });
 
-  itChecks(`fire exactly when alerts.test.yaml expects them${without}`, () => {
+  itChecks(`the alerts fire exactly when alerts.test.yaml expects them${without}`, () => {
     expect(check('test', 'rules', 'alerts.test.yaml')).toMatchObject({
       status: 0,
       said: expect.stringContaining('SUCCESS'),
     });
   });
 
-  it.each(alerts.map(({ alert }) => alert))('%s has a test in which it fires and one in which it does not', (name) => {
-    const { tests } = readYaml<{ tests: AlertTest[] }>('k8s/monitoring/alerts.test.yaml');
-    const expected = tests
-      .flatMap((test) => test.alert_rule_test)
-      .filter(({ alertname }) => alertname === name)
-      .map(({ exp_alerts: coming }) => coming.length > 0);
-    expect(new Set(expected)).toEqual(new Set([true, false]));
-  });
+  it.each(alerts.map(({ alert }) => alert))(
+    'the alert %s has a test in which it fires and one in which it does not',
+    (name) => {
+      const { tests } = readYaml<{ tests: AlertTest[] }>('k8s/monitoring/alerts.test.yaml');
+      const expected = tests
+        .flatMap((test) => test.alert_rule_test)
+        .filter(({ alertname }) => alertname === name)
+        .map(({ exp_alerts: coming }) => coming.length > 0);
+      expect(new Set(expected)).toEqual(new Set([true, false]));
+    },
+  );
 
-  it.each(alerts)('$alert has a severity, a summary and a runbook entry', ({ alert, labels, annotations }) => {
-    expect(['info', 'warning', 'critical']).toContain(labels.severity);
-    expect(annotations.summary).toMatch(/\.$/);
-    expect(annotations.runbook).toBe(`k8s/monitoring/runbook.md#${alert.toLowerCase()}`);
-    const entry = readText('k8s/monitoring/runbook.md')
-      .split(/^## /m)
-      .find((text) => text.startsWith(`${alert}\n`));
-    expect(entry).toMatch(/\*\*Means:\*\* \S[\s\S]*\*\*Do:\*\* \S/);
-  });
+  it.each(alerts)(
+    'the alert $alert has a severity, a summary and a runbook entry',
+    ({ alert, labels, annotations }) => {
+      expect(['info', 'warning', 'critical']).toContain(labels.severity);
+      expect(annotations.summary).toMatch(/\.$/);
+      expect(annotations.runbook).toBe(`k8s/monitoring/runbook.md#${alert.toLowerCase()}`);
+      const entry = readText('k8s/monitoring/runbook.md')
+        .split(/^## /m)
+        .find((text) => text.startsWith(`${alert}\n`));
+      expect(entry).toMatch(/\*\*Means:\*\* \S[\s\S]*\*\*Do:\*\* \S/);
+    },
+  );
 
-  it('have one runbook entry each, in the same order', () => {
+  it('the alerts have one runbook entry each, in the same order', () => {
     const entries = [...readText('k8s/monitoring/runbook.md').matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
     expect(entries).toEqual(alerts.map(({ alert }) => alert));
   });
 
-  it('are part of the chart', () => {
+  it('the alerts are a part of the chart', () => {
     expect(readText('k8s/chart/templates/prometheusrule.yaml')).toContain('.Files.Get "generated/alerts.yaml"');
   });
 });
 
 describe('the dashboards', () => {
-  it('are four with different uids', () => {
+  it('there are four dashboards with different uids', () => {
     expect(dashboards.map(({ name }) => name)).toEqual([
       'dispatch.json',
       'machines.json',
@@ -96,7 +102,7 @@ describe('the dashboards', () => {
     expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(4);
   });
 
-  itChecks.each(dashboards)(`$title has only valid queries${without}`, ({ panels }) => {
+  itChecks.each(dashboards)(`the dashboard $title has only valid queries${without}`, ({ panels }) => {
     const asked = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
     expect(asked.length).toBeGreaterThan(5);
     // Written as recording rules, so that promtool parses the queries.
@@ -115,7 +121,7 @@ function check(...args: string[]): { status: number | null; said: string } {
 }
 
 /** Runs synchronously in a separate process, because skipped tests must be known before the first test starts. */
-function askForPromtool(): Awaited<ReturnType<typeof findPromtool>> {
+function findPromtoolSync(): Awaited<ReturnType<typeof findPromtool>> {
   const program = `require(${JSON.stringify(join(repositoryRoot, 'dist/tools/dev-stack/src/promtool.js'))})
     .findPromtool({ dataDir: ${JSON.stringify(join(tmpdir(), 'muster-promtool'))}, env: process.env, onProgress: () => undefined })
     .then((found) => console.log(JSON.stringify(found)))`;

@@ -14,7 +14,7 @@ const helpers = readText('k8s/chart/templates/_helpers.tpl');
 
 /** Renders the template without Helm: this file lists the result of each action, and an unknown action fails the test. */
 describe('the chart’s PrometheusRule', () => {
-  it('is created only if it is enabled, and contains every alert unchanged', () => {
+  it('the chart’s PrometheusRule is created only if it is enabled, and contains every alert unchanged', () => {
     expect(rendered({ enabled: false, labels: {} }).trim()).toBe('');
     const rule = parse(rendered({ enabled: true, labels: {} })) as Rule;
     expect(rule).toMatchObject({ apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule' });
@@ -34,12 +34,12 @@ describe('the chart’s PrometheusRule', () => {
     expect(JSON.stringify(rule.spec)).toContain('{{ $labels.what }}');
   });
 
-  it('has the configured labels, by which a Prometheus selects rules', () => {
+  it('the chart’s PrometheusRule has the configured labels, by which a Prometheus selects rules', () => {
     const { metadata } = parse(rendered({ enabled: true, labels: { release: 'prometheus', tier: 'one' } })) as Rule;
     expect(metadata.labels).toMatchObject({ release: 'prometheus', tier: 'one', 'app.kubernetes.io/name': 'muster' });
   });
 
-  it('reads a file that is part of the chart', () => {
+  it('the chart’s PrometheusRule reads a file that is a part of the chart', () => {
     const [, path] = /\.Files\.Get "([^"]+)"/.exec(template)!;
     expect(readText(`k8s/chart/${path!}`)).toContain('groups:');
     const ignored = readText('k8s/chart/.helmignore').split('\n').filter(Boolean);
@@ -53,7 +53,7 @@ interface Asked {
 }
 
 function rendered(asked: Asked): string {
-  return carriedOut(template, {
+  return renderedTemplate(template, {
     'if .Values.prometheusRule.enabled': asked.enabled,
     'with .Values.prometheusRule.labels': Object.keys(asked.labels).length > 0,
     '.Release.Name': 'here',
@@ -70,7 +70,7 @@ function rendered(asked: Asked): string {
 
 function helper(name: string): string {
   const [, body] = new RegExp(`{{- define "${name}" -}}([^]*?){{- end -}}`).exec(helpers)!;
-  return carriedOut(body!, {
+  return renderedTemplate(body!, {
     '.root.Chart.Name': chart.name,
     '.root.Release.Name': 'here',
     '.root.Release.Service': 'Helm',
@@ -82,7 +82,7 @@ function helper(name: string): string {
 }
 
 /** Renders a template. A dash removes the white space on its side; a false condition removes everything up to its end. */
-function carriedOut(text: string, actions: Record<string, string | boolean>): string {
+function renderedTemplate(text: string, actions: Record<string, string | boolean>): string {
   const parts = text.split(/(\s*{{-.*?}}|{{.*?}})/);
   const open: boolean[] = [];
   let written = '';

@@ -40,15 +40,15 @@ const samples = [
 describe('the proxy of the compose file', () => {
   const locations = locationsOf(readText('docker/nginx.conf'));
 
-  it.each(samples)('routes %s to the app that owns it', (path) => {
+  it.each(samples)('the proxy of the compose file routes %s to the app that owns it', (path) => {
     expect(appByNginx(locations, path)).toBe(ownerOf(path));
   });
 
-  it('has a location for each row', () => {
+  it('the proxy of the compose file has a location for each row of the path table', () => {
     expect(locations).toHaveLength(pathOwners.length);
   });
 
-  it('cannot be generated if the last row does not match all other paths', () => {
+  it('the proxy’s configuration cannot be generated if the last row does not match all other paths', () => {
     expect(() => nginxConf(pathOwners.slice(0, -1))).toThrow('the last row');
   });
 });
@@ -56,11 +56,11 @@ describe('the proxy of the compose file', () => {
 describe('the ingress of the chart', () => {
   const { paths } = readYaml<{ paths: IngressRule[] }>('k8s/chart/generated/paths.yaml');
 
-  it.each(samples)('routes %s to the app that owns it', (path) => {
+  it.each(samples)('the ingress of the chart routes %s to the app that owns it', (path) => {
     expect(appByIngress(paths, path)).toBe(ownerOf(path));
   });
 
-  it('has paths that Kubernetes accepts', () => {
+  it('the ingress of the chart has paths that Kubernetes accepts', () => {
     for (const { path } of paths) expect(path).toMatch(/^\//);
     expect(new Set(paths.map(({ path }) => path)).size).toBe(paths.length);
   });
@@ -70,12 +70,15 @@ describe('the route of the chart', () => {
   const { routes } = readYaml<{ routes: Route[] }>('k8s/chart/generated/paths.yaml');
   const matches = routes.flatMap(({ app, matches }) => matches.map((match) => ({ ...match, app })));
 
-  it.each(samples)('routes %s to the app that owns it, in every order of regular expressions', (path) => {
-    const byLength = [...matches].sort((a, b) => b.value.length - a.value.length);
-    expect([matches, byLength].map((order) => appByRoute(order, path))).toEqual([ownerOf(path), ownerOf(path)]);
-  });
+  it.each(samples)(
+    'the route of the chart sends %s to the app that owns it, in every order of regular expressions',
+    (path) => {
+      const byLength = [...matches].sort((a, b) => b.value.length - a.value.length);
+      expect([matches, byLength].map((order) => appByRoute(order, path))).toEqual([ownerOf(path), ownerOf(path)]);
+    },
+  );
 
-  it('fits into one HTTPRoute and uses no prefixes', () => {
+  it('the route of the chart fits into one HTTPRoute and uses no prefixes', () => {
     expect(routes.length).toBeLessThanOrEqual(16);
     for (const { matches } of routes) expect(matches.length).toBeLessThanOrEqual(64);
     expect(matches).toHaveLength(pathOwners.length);

@@ -8,14 +8,14 @@ const dockerfile = readText('docker/worker.Dockerfile');
 const [build, image] = dockerfile.split(/^FROM .*$/m).slice(1) as [string, string];
 
 describe('the worker’s image', () => {
-  it('installs the programs that the worker’s commands need', () => {
+  it('the worker’s image installs the programs that the worker’s commands need', () => {
     const installed = /apt-get install [^\\]*\\\n\s+(.*) \\/.exec(image)![1]!.split(' ');
     expect(installed).toEqual(
       expect.arrayContaining(['python3', 'python3-pil', 'ffmpeg', 'chromium', 'ca-certificates']),
     );
   });
 
-  it('runs as a user other than root, who owns the worker’s folder', () => {
+  it('the worker’s image runs as a user other than root, who owns the worker’s folder', () => {
     const user = /^USER (\d+):(\d+)$/m.exec(image)!;
     expect(Number(user[1])).toBeGreaterThan(0);
     const folder = /^VOLUME (\S+)$/m.exec(image)![1]!;
@@ -23,7 +23,7 @@ describe('the worker’s image', () => {
     expect(/MUSTER_WORKER_DIR=(\S+)/.exec(image)![1]).toMatch(new RegExp(`^${folder}/`));
   });
 
-  it('builds the worker from only the files that it copies', () => {
+  it('the worker’s image builds the worker from only the files that it copies', () => {
     const copies = [...build.matchAll(/^COPY (.*)$/gm)].flatMap(([, words]) => words!.split(' ').slice(0, -1));
     const [command, ...args] = /^RUN (node .*)$/m.exec(build)![1]!.split(' ');
     const folder = mkdtempSync(join(tmpdir(), 'muster-worker-image-'));
@@ -43,7 +43,7 @@ describe('the worker’s image', () => {
     }
   });
 
-  it('ignores all files that the Dockerfile does not copy', () => {
+  it('the worker’s image ignores all files that the Dockerfile does not copy', () => {
     const ignored = readText('docker/worker.Dockerfile.dockerignore').split('\n');
     expect(ignored.find((line) => line && !line.startsWith('#'))).toBe('*');
   });

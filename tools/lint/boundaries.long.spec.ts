@@ -130,7 +130,7 @@ describe('the boundaries between projects', () => {
   });
   afterAll(() => rm(workspace, { recursive: true, force: true }));
 
-  it('reports the expected messages for each fixture, and none for the good one', async () => {
+  it('the lint of boundaries reports the expected messages for each fixture, and none for the good one', async () => {
     const fixtures = await readFixtures();
     expect(fixtures.map(({ name }) => name).sort()).toEqual(Object.keys(findings).sort());
     for (const wholeLayout of [false, true]) {
@@ -145,11 +145,11 @@ describe('the boundaries between projects', () => {
     }
   });
 
-  it('lets every project of the layout import the projects of the table and no others', async () => {
+  it('the lint of boundaries lets every project import the projects of the table and no others', async () => {
     expect(await importsAllowedIn(workspace, 'index.ts')).toEqual(sortedTable(importTable));
   });
 
-  it('lets tests also import the testing lib', async () => {
+  it('the lint of boundaries lets tests also import the testing lib', async () => {
     const withTesting = Object.entries(importTable).map(([name, allowed]) => [
       name,
       name === 'testing' ? allowed : [...new Set([...allowed, 'testing'])],
@@ -157,7 +157,7 @@ describe('the boundaries between projects', () => {
     expect(await importsAllowedIn(workspace, 'index.spec.ts')).toEqual(sortedTable(Object.fromEntries(withTesting)));
   });
 
-  it('has no cycle in the table', () => {
+  it('the table of imports has no cycle', () => {
     const reaches = (from: string, seen: Set<string>): Set<string> => {
       for (const to of importTable[from]!.filter((name) => !seen.has(name))) reaches(to, seen.add(to));
       return seen;

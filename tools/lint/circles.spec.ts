@@ -5,7 +5,7 @@ const circlesOf = (texts: Record<string, string>) =>
   circlesAmong(Object.keys(texts), (file: string) => texts[file]!) as string[];
 
 describe('files that import each other', () => {
-  it('are reported once for each circle, with imports of types, folders and later imports', () => {
+  it('files that import each other are reported once per circle, with imports of types, folders and later imports', () => {
     expect(
       circlesOf({
         'a/one.ts': "import type { Two } from './two';",
@@ -21,7 +21,7 @@ describe('files that import each other', () => {
     ]);
   });
 
-  it('are not reported if imports are one-way, even if several files import the same file', () => {
+  it('files are not reported if imports are one-way, even if several files import the same file', () => {
     expect(circlesOf({ 'a.ts': "import './b'; import './c';", 'b.ts': "import './c';", 'c.ts': '' })).toEqual([]);
   });
 });

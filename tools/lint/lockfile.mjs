@@ -13,7 +13,9 @@ export function unverifiedIn({ packages }) {
   );
 }
 
-/** Older entries may have SHA-1, for which an attacker could create a second archive. */
+/**
+ * Whether the checksum is strong. Older entries may have SHA-1, for which an attacker could create a second archive.
+ */
 function isStrong(integrity) {
   return /^sha(256|384|512)-/.test(integrity ?? '');
 }

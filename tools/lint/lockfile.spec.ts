@@ -4,7 +4,7 @@ import { unverifiedIn } from './lockfile.mjs';
 describe('the lockfile', () => {
   const integrity = 'sha512-x';
 
-  it('must have a checksum for every package, including packages for other platforms', () => {
+  it('the lockfile must have a checksum for every package, including packages for other platforms', () => {
     const packages = {
       '': {},
       'node_modules/good': { integrity },
@@ -19,7 +19,7 @@ describe('the lockfile', () => {
     expect(unverifiedIn({ packages })).toEqual(['bad', 'weak', '@scope/nested', 'for-us', 'for-macs']);
   });
 
-  it('need not have a checksum for bundled packages', () => {
+  it('the lockfile need not have a checksum for bundled packages', () => {
     const packages = { 'node_modules/a': { integrity }, 'node_modules/a/node_modules/b': { inBundle: true } };
     expect(unverifiedIn({ packages })).toEqual([]);
   });

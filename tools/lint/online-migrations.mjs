@@ -111,7 +111,7 @@ export function lockingIn(file, text) {
   );
 }
 
-/** Removes `down`, which is used only in development. */
+/** Removes the method `down` from the text of a migration, because it is used only in development. */
 function withoutDown(text) {
   const at = text.search(/\n {2}async down\(/);
   if (at < 0) return text;

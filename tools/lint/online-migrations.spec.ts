@@ -22,7 +22,8 @@ describe('a new migration', () => {
     'SET lock_timeout = 0; ALTER TABLE job ADD a int': /waits for locks without a limit/,
   };
   for (const [sql, fault] of Object.entries(locks))
-    it(`may not run: ${sql}`, () => expect(lockingIn(name, migration(sql))).toEqual([expect.stringMatching(fault)]));
+    it(`a new migration may not run: ${sql}`, () =>
+      expect(lockingIn(name, migration(sql))).toEqual([expect.stringMatching(fault)]));
 
   const online = [
     'ALTER TABLE job ADD COLUMN a text',
@@ -34,14 +35,15 @@ describe('a new migration', () => {
     'UPDATE job SET a = b WHERE id IN (SELECT id FROM job WHERE id > $1 ORDER BY id LIMIT 1000)',
     '-- a comment on CREATE INDEX a ON job',
   ];
-  for (const sql of online) it(`may run: ${sql}`, () => expect(lockingIn(name, migration(sql))).toEqual([]));
+  for (const sql of online)
+    it(`a new migration may run: ${sql}`, () => expect(lockingIn(name, migration(sql))).toEqual([]));
 
-  it('may create an index CONCURRENTLY outside a transaction', () => {
+  it('a new migration may create an index CONCURRENTLY outside a transaction', () => {
     const sql = 'SET lock_timeout = 0; CREATE INDEX CONCURRENTLY job_a_idx ON job (a)';
     expect(lockingIn(name, migration(sql, { before: 'transaction = false;' }))).toEqual([]);
   });
 
-  it('is checked, unlike the exempt migrations', () => {
+  it('an exempt migration is not checked', () => {
     const [first] = exempt as Set<string>;
     expect(lockingIn(`libs/database/src/migrations/${first}.ts`, migration('UPDATE job SET a = b'))).toEqual([]);
   });

@@ -11,13 +11,13 @@ describe('the words of pages', () => {
     "heads={['Run', 'Because']}",
     '`${usd(amount)} USD`',
     "toast('The record is made.');",
-  ])('do not include %s', (line) => {
+  ])('the lint refuses this line of a page: %s', (line) => {
     expect(wordFaultsIn(page, `ok\n${line}\n`)).toEqual([expect.stringMatching(`^${page}:2: `)]);
     expect(wordFaultsIn('libs/jobs/src/index.ts', line)).toEqual([]);
   });
 
   it.each(['// The worker was told.', '<Link to="/runs">View runs</Link>', 'Runs are made of steps'])(
-    'include %s',
+    'the lint accepts this line of a page: %s',
     (line) => {
       expect(wordFaultsIn(page, line)).toEqual([]);
     },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { closeOutput } from './close-output';
 
 describe('closeOutput', () => {
-  it('makes a file readable by its owner only', () => {
+  it('closeOutput makes a file readable by its owner only', () => {
     const folder = mkdtempSync(join(tmpdir(), 'muster-output-'));
     const file = join(folder, 'start.log');
     const descriptor = openSync(file, 'a', 0o666);
@@ -14,7 +14,7 @@ describe('closeOutput', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('does not change the mode of a device', () => {
+  it('closeOutput does not change the mode of a device', () => {
     const descriptor = openSync('/dev/null', 'a');
     const { mode } = statSync('/dev/null');
     closeOutput(descriptor);

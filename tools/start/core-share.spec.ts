@@ -1,14 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { divided, processesFor, usableCores } from './core-share';
+import { describeProcesses, processesFor, usableCores } from './core-share';
 
 describe('the number of service processes', () => {
-  it('is one for every two cores, at least one and at most four', () => {
+  it('there is one service process for every two cores, at least one and at most four', () => {
     expect([0.5, 1, 2, 3, 4, 6, 8, 64].map(processesFor)).toEqual([1, 1, 1, 1, 2, 3, 4, 4]);
   });
 
-  it('uses a container’s CPU quota if it is less than the machine’s cores', async () => {
+  it('usableCores returns a container’s CPU quota if it is less than the machine’s cores', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'muster-cores-'));
     const file = join(folder, 'cpu.max');
     await writeFile(file, '50000 100000\n');
@@ -19,10 +19,10 @@ describe('the number of service processes', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('is printed with the number of cores that the processes share', () => {
-    expect(divided(1, 2)).toBe('1 for everything (2 cores; --processes N for more)');
-    expect(divided(1, 1)).toBe('1 for everything (1 core; --processes N for more)');
-    expect(divided(1, 1.5)).toContain('(1.5 cores;');
-    expect(divided(4, 8)).toBe('4 behind one port, each running the whole service (8 cores; --processes)');
+  it('the number of service processes is printed with the number of cores that they share', () => {
+    expect(describeProcesses(1, 2)).toBe('1 for everything (2 cores; --processes N for more)');
+    expect(describeProcesses(1, 1)).toBe('1 for everything (1 core; --processes N for more)');
+    expect(describeProcesses(1, 1.5)).toContain('(1.5 cores;');
+    expect(describeProcesses(4, 8)).toBe('4 behind one port, each running the whole service (8 cores; --processes)');
   });
 });

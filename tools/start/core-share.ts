@@ -18,7 +18,7 @@ export function usableCores(file = '/sys/fs/cgroup/cpu.max'): number {
 }
 
 /** Describes the number of processes and the cores that they share, for the start's output. */
-export function divided(processes: number, usable: number): string {
+export function describeProcesses(processes: number, usable: number): string {
   const cores = `${Math.round(usable * 100) / 100} ${usable === 1 ? 'core' : 'cores'}`;
   return processes === 1
     ? `1 for everything (${cores}; --processes N for more)`

@@ -6,7 +6,7 @@ import type { BeforeService, PreparationMessage } from './before-service';
 interface PreparedDatabase {
   migrated: string[];
   hasOrganization: boolean;
-  /** Resolved after the service was started; the start does not wait for it. */
+  /** Warning for the user, or null. Resolved after the service was started; the start does not wait for it. */
   warning: Promise<string | null>;
 }
 

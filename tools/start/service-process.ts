@@ -13,7 +13,7 @@ export interface ProcessOptions {
 
 /** One process of the service. It is started again when it dies. */
 export class ServiceProcess {
-  /** Port of its metrics. */
+  /** Port of the process's metrics. */
   internalPort = 0;
   private worker?: Worker;
   private ending = false;

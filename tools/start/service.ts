@@ -30,7 +30,7 @@ export class Service {
     });
   }
 
-  /** Resolves with the ports of their metrics when all processes listen. */
+  /** Starts all processes. Resolves with the ports of their metrics when all of them listen. */
   async start(): Promise<{ internalPorts: number[] }> {
     await Promise.all(this.processes.map((one) => one.start()));
     return { internalPorts: this.processes.map((one) => one.internalPort) };

@@ -8,7 +8,7 @@ import { type DevStack, startDevStack } from '../dev-stack/src/dev-stack';
 import { endWithinMs, markEnding, waitForEndOf } from '../dev-stack/src/folder-lock';
 import { type ObjectStore, startObjectStore } from '../dev-stack/src/object-store/object-store';
 import { closeOutput } from './close-output';
-import { divided, usableCores } from './core-share';
+import { describeProcesses, usableCores } from './core-share';
 import { ensureDemo } from './demo';
 import { findImaging } from './find-imaging';
 import { type FirstCredentials, firstCredentials, forgetFirstCredentials, storedSecrets } from './stored-secrets';
@@ -243,7 +243,7 @@ function announce({ options, first, internalPorts, times }: Announcement): void 
     `  API reference  ${address}/api/docs`,
     `  command line   npx nx one-file cli && node dist/cli/muster.js login --url ${address}`,
     `  data           ${options.dataDir}`,
-    `  processes      ${divided(options.processes, usableCores())}`,
+    `  processes      ${describeProcesses(options.processes, usableCores())}`,
     ...internalPorts.map((port) => `  metrics        http://127.0.0.1:${port}/metrics`),
     `  ready in ${(total / 1000).toFixed(2)} s (${parts})`,
     '',

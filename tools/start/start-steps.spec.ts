@@ -8,7 +8,7 @@ import { countInstalled, foldersOf, installLine } from './install-progress.mjs';
 import { Phases } from './phases.mjs';
 
 describe('a start', () => {
-  it('prints a long phase and its time, and stores the times of all phases', async () => {
+  it('a start prints a long phase and its time, and stores the times of all phases', async () => {
     const lines: string[] = [];
     const phases = new Phases((line: string) => lines.push(line), 20);
     const lasting = () => new Promise((resolve) => setTimeout(() => resolve(lines.length), 60));
@@ -20,7 +20,7 @@ describe('a start', () => {
     expect(phases.times.map(([name]: [string]) => name)).toEqual(['quick', 'slow', 'failing']);
   });
 
-  it('counts the packages that npm installs on this machine', async () => {
+  it('a start counts the packages that npm installs on this machine', async () => {
     const packages = {
       '': {},
       'node_modules/a': {},
@@ -47,7 +47,7 @@ describe('a start', () => {
     expect(installLine(999, 999, 1000)).toBe('999 packages are installed, npm runs the install scripts of some');
   });
 
-  it('doubles the restart delay with each death within a minute', () => {
+  it('the restart delay doubles with each death within a minute', () => {
     const backoff = new Backoff();
     expect([0, 1, 2, 3, 4, 5].map((second) => backoff.next(second * 1000))).toEqual([
       500, 1000, 2000, 4000, 8000, 10_000,

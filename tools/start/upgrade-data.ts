@@ -16,7 +16,7 @@ export async function upgradeData(options: UpgradeData): Promise<string[]> {
   const isOlder = pending > 0 && pending < migrations.length;
   if (!options.backup || !isOlder) {
     const migrated = await run(databaseUrl);
-    await writeFile(versionFile(dataDir), `${version}\n`);
+    await writeFile(versionFilePath(dataDir), `${version}\n`);
     return migrated;
   }
   say(`the data is of an older version (${pending} migrations): backing it up into ${join(dataDir, 'backups')} first`);
@@ -24,7 +24,7 @@ export async function upgradeData(options: UpgradeData): Promise<string[]> {
   say(`backup ${id} is complete; migrating the data to Muster ${version}`);
   try {
     const migrated = await run(databaseUrl);
-    await writeFile(versionFile(dataDir), `${version}\n`);
+    await writeFile(versionFilePath(dataDir), `${version}\n`);
     return migrated;
   } catch (error) {
     say('the migration failed: restoring the backup');
@@ -39,7 +39,7 @@ export async function upgradeData(options: UpgradeData): Promise<string[]> {
 async function refuseNewer({ databaseUrl, dataDir }: UpgradeData): Promise<void> {
   const unknown = await unknownMigrations(databaseUrl);
   if (unknown.length === 0) return;
-  const newest = (await readFile(versionFile(dataDir), 'utf8').catch(() => '')).trim();
+  const newest = (await readFile(versionFilePath(dataDir), 'utf8').catch(() => '')).trim();
   throw new StartError(
     `The data in ${dataDir} belongs to a newer version than this one (${version}): it has the migration ${unknown.at(-1)}. ` +
       `Start ${newest && newest !== version ? `Muster ${newest}` : 'the version that created it'} or a newer one, or choose another folder with --data-dir.`,
@@ -47,6 +47,6 @@ async function refuseNewer({ databaseUrl, dataDir }: UpgradeData): Promise<void>
 }
 
 /** File with the version that used the data last. */
-function versionFile(dataDir: string): string {
+function versionFilePath(dataDir: string): string {
   return join(dataDir, 'version');
 }

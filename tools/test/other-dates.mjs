@@ -38,13 +38,13 @@ function isLeap(year) {
   return utc(year, 2, 29, 0, 0).getUTCMonth() === 1;
 }
 
-/** Day of the month of its first, second, … Sunday. */
+/** Returns the day of the month of the first, second, … Sunday. */
 function sunday(year, month, nth) {
   const weekday = utc(year, month, 1, 0, 0).getUTCDay();
   return 1 + ((7 - weekday) % 7) + 7 * (nth - 1);
 }
 
-/** 18:30 in Chicago, where it is Saturday in UTC. */
+/** Returns the next Friday at 18:30 in Chicago, when it is already Saturday in UTC. */
 function nextFriday(now) {
   const saturday = new Date(now.getTime());
   saturday.setUTCHours(0, 30, 0, 0);

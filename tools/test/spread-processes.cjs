@@ -12,7 +12,7 @@ module.exports = class SpreadProcesses extends Sequencer {
     const bySize = [...tests].sort((one, other) => sizeOf(other) - sizeOf(one));
     const heavy = bySize.filter(isHeavy);
     const light = bySize.filter((test) => !isHeavy(test));
-    // None of them among the last files, so that no worker waits alone for a long one.
+    // No heavy file is among the last ones, so that no worker waits alone for a long file.
     const gap = Math.max(1, Math.floor((light.length * 0.8) / (heavy.length + 1)));
     const order = [];
     for (const [at, test] of light.entries()) {

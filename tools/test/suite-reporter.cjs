@@ -6,7 +6,10 @@ const { relative } = require('node:path');
 const { limits, allowedSeconds, exceptions } = require('./time-limits.cjs');
 
 const kinds = Object.keys(limits);
-/** Longer than any file takes on the slowest machine, whose own tests each have a timeout. */
+/**
+ * Milliseconds after which a file counts as hanging: longer than any file takes on the slowest machine, because each
+ * test has a timeout.
+ */
 const hangsAfterMs = 15 * 60_000;
 const exitTakesAtMostMs = 60_000;
 
@@ -18,7 +21,7 @@ module.exports = class SuiteReporter {
   }
 
   onRunStart() {
-    // Neither timer keeps the process.
+    // The timers do not keep the process running.
     this.watch = setInterval(() => this.endIfItHangs(), 10_000).unref();
   }
 
@@ -56,7 +59,7 @@ module.exports = class SuiteReporter {
     }));
     const measured = files.filter(({ kind }) => kind);
     this.faults = [...filesOverTheirLimit(measured), ...filesThatLeftSomething(files)];
-    // A file that could not even be loaded has failed, though no test of it counted.
+    // A file that could not be loaded counts as failed, although none of its tests was counted.
     const failed = numFailedTests + numRuntimeErrorTestSuites;
     const skipped = numPendingTests ? `, ${numPendingTests} skipped` : '';
     const parts = [countsOfSuites(files), timesOfKinds(measured), slowest(measured), this.faults.join('\n')];
@@ -70,7 +73,10 @@ module.exports = class SuiteReporter {
   }
 };
 
-/** Compares processor time, in proportion to a fixed piece of work, so that a slow or a busy machine fails nothing. */
+/**
+ * Returns the files over their limit. Processor time is compared in proportion to a fixed piece of work, so that a slow
+ * or busy machine fails nothing.
+ */
 function filesOverTheirLimit(files) {
   const slowness = Math.max(1, median(files.map((file) => file.slowness)));
   return files

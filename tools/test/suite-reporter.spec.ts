@@ -50,23 +50,23 @@ describe('the suite reporter', () => {
     return reporter.getLastError();
   }
 
-  it('does not fail a run whose files are within their limits and leave nothing behind', () => {
+  it('the suite reporter does not fail a run whose files are within their limits and leave nothing behind', () => {
     expect(report({}, { kind: 'process', processorSeconds: 19 })).toBeUndefined();
     expect(printed).toContain('2 passed, 0 failed\n');
   });
 
-  it('fails a run with a file that is over the limit of its kind, and names the file and the limit', () => {
+  it('the suite reporter fails a run with a file over the limit of its kind, and names the file and the limit', () => {
     expect(report({ file: 'libs/b/src/b.spec.ts', kind: 'database', processorSeconds: 8.6 })?.message).toContain(
       '1 test',
     );
     expect(printed).toMatch(/libs\/b\/src\/b\.spec\.ts used 8\.6 s of processor time .* a database file is 5 s/);
   });
 
-  it('raises the limits in proportion on a slow machine', () => {
+  it('the suite reporter raises the limits in proportion on a slow machine', () => {
     expect(report({ kind: 'database', processorSeconds: 16, slowness: 2 })).toBeUndefined();
   });
 
-  it('fails a run with a file that leaves something behind, and names both', () => {
+  it('the suite reporter fails a run with a file that leaves something behind, and names both', () => {
     expect(report({ leftBehind: ['timers: 1'] })).toBeInstanceOf(Error);
     expect(printed).toContain('libs/a/src/a.spec.ts left behind: timers: 1.');
   });

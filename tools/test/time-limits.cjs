@@ -2,8 +2,9 @@
 const limits = { pure: 1, database: 5, process: 20, page: 20 };
 
 /**
- * A file fails the run only above this. The same file takes up to half more time next to other work, because processes
- * share the caches of the processor, and the first file that uses a part of the code also pays for its compilation.
+ * Returns the processor seconds above which a file fails the run. The same file takes up to half more time next to
+ * other work, because processes share the caches of the processor, and the first file that uses a part of the code also
+ * pays for its compilation.
  */
 const allowedSeconds = (limit, slowness) => (limit * 1.5 + 1) * slowness;
 

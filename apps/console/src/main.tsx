@@ -7,13 +7,13 @@ import { makeQueryClient } from './api/query-client';
 import { meQuery } from './api/session';
 import { reportSessionEnd } from './api/session-end';
 import { reloadIfOlder } from './frame/older-build';
-import { showKeptTheme } from './frame/theme';
+import { showSavedTheme } from './frame/theme';
 import { makeRouter } from './router';
 import './styles/app.css';
 import { Toasts } from './ui/toast';
 import { styleNonce } from './ui/style-nonce';
 
-showKeptTheme();
+showSavedTheme();
 setUpClient();
 // Radix reads the nonce for the styles that it adds from this global.
 Object.assign(globalThis, { __webpack_nonce__: styleNonce() });

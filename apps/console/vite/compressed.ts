@@ -7,7 +7,7 @@ import type { Plugin } from 'vite';
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
-/** Lays a .br and a .gz beside each text of the build, so that the gateway compresses nothing while it serves. */
+/** Writes a .br and a .gz file for each text file of the build, so that the gateway need not compress responses. */
 export function compressed(): Plugin {
   let folder = '';
   return {

@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import type { Plugin } from 'vite';
 
 /**
- * While developing, what is not the console's own goes to the service that is named, or else to whichever runs: the
- * proxy before all apps, standalone as it is being served, `npm start`.
+ * Forwards requests for the API and for objects from the development server to the specified service. Without one, it
+ * uses the first of these that runs: the proxy in front of all apps, `nx serve standalone`, `npm start`.
  */
 export function toDevelopmentStack(firstPort: number, service?: string): Plugin {
   const local = [firstPort, firstPort + 7, startPort].map((port) => new URL(`http://127.0.0.1:${port}`));
@@ -15,8 +15,8 @@ export function toDevelopmentStack(firstPort: number, service?: string): Plugin 
     configureServer: ({ middlewares }) => {
       middlewares.use((incoming, outgoing, next) => {
         if (!/^\/(api|objects)\//.test(incoming.url ?? '')) return next();
-        void listening(services).then((found) => {
-          if (found) return pass(incoming, outgoing, found);
+        void findListening(services).then((found) => {
+          if (found) return forwardRequest(incoming, outgoing, found);
           const detail = service ? `Nothing answers at ${service}.` : 'Run: npm start, or npx nx serve standalone';
           outgoing.writeHead(502, { 'content-type': 'application/problem+json' });
           outgoing.end(JSON.stringify({ title: 'No service', status: 502, code: 'service_unavailable', detail }));
@@ -29,7 +29,7 @@ export function toDevelopmentStack(firstPort: number, service?: string): Plugin 
 /** Default port of `npm start`. */
 const startPort = 3000;
 
-async function listening(services: URL[]): Promise<URL | undefined> {
+async function findListening(services: URL[]): Promise<URL | undefined> {
   for (const service of services) if (await listens(service)) return service;
   return undefined;
 }
@@ -41,8 +41,8 @@ function listens({ hostname, port }: URL): Promise<boolean> {
   });
 }
 
-/** With its own `Host`: the service takes it for the address that it is called by, and links lead back here. */
-function pass(incoming: IncomingMessage, outgoing: ServerResponse, { hostname, port }: URL): void {
+/** Forwards a request with its original `Host` header, from which the service builds links to this server. */
+function forwardRequest(incoming: IncomingMessage, outgoing: ServerResponse, { hostname, port }: URL): void {
   const { method, url: path, headers } = incoming;
   const onward = request({ host: hostname, port: port || 80, method, path, headers }, (answer) => {
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);

@@ -54,7 +54,7 @@ describe('two dispatchers', () => {
     return ids;
   };
 
-  it('push each command once in total', async () => {
+  it('two dispatchers push each command once in total', async () => {
     worker.answer = () => new Promise((resolve) => setTimeout(() => resolve(202), 200));
     const ids = await issue(Array.from({ length: 50 }, () => 'snippet'));
     const deliveries = [first, second].map((each) => each.app.nest.get(CommandDelivery, { strict: false }));
@@ -67,7 +67,7 @@ describe('two dispatchers', () => {
     expect(await deliveries[0]!.deliver(ids[0]!)).toBe('over');
   });
 
-  it('push only repair and restart commands to an offline agent', async () => {
+  it('a dispatcher pushes only repair and restart commands to an offline agent', async () => {
     worker.received.length = 0;
     worker.answer = () => 202;
     await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agent.id]);
@@ -81,7 +81,7 @@ describe('two dispatchers', () => {
     await sql(`UPDATE agent SET status = 'online' WHERE id = $1`, [agent.id]);
   });
 
-  it('never push a command that the worker finished before its push was due', async () => {
+  it('a dispatcher never pushes a command that the worker finished before its push was due', async () => {
     worker.received.length = 0;
     const [id] = await issue(['snippet'], '1 hour');
     await sql(`UPDATE agent_command SET status = 'success', finished_at = now(), next_push_at = now() WHERE id = $1`, [
@@ -89,7 +89,7 @@ describe('two dispatchers', () => {
     ]);
     const delivery = second.app.nest.get(CommandDelivery, { strict: false });
     expect(await delivery.deliver(id!)).toBe('over');
-    // This command is due after the finished one, so a dispatcher that pushes it has passed the finished one.
+    // The new command is due after the finished one. A dispatcher that has pushed it has skipped the finished one.
     const [next] = await issue(['snippet']);
     await waitFor('the next command', () =>
       Promise.resolve(worker.received.some(({ commandId }) => commandId === next)),

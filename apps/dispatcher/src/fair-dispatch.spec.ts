@@ -36,7 +36,7 @@ describe('a dispatcher with hundreds of agents whose jobs cannot start', () => {
   }, 60_000);
   afterAll(() => harness.close());
 
-  it('starts a retry that is due, and sweeps every waiting agent', async () => {
+  it('a dispatcher with hundreds of waiting agents starts a due retry, and sweeps every agent', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     const agent = await makeAgent(harness.db, { organizationId, name: 'Ready', status: 'online' });
@@ -60,7 +60,7 @@ describe('a dispatcher with hundreds of agents whose jobs cannot start', () => {
       `SELECT count(*)::int AS started FROM job j JOIN agent a ON a.id = j.agent_id
        WHERE (a.name LIKE 'Off %' OR a.name LIKE 'Free %') AND j.command_id IS NOT NULL`,
     );
-    // The only run slot of the organization whose agents are online.
+    // Each organization may run one job at a time, and only one of the two organizations has online agents.
     expect(started).toBe(1);
   });
 });

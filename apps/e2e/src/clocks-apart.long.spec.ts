@@ -64,7 +64,7 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
 
     receiver = createServer((request, response) => {
       received.push(String(request.headers['webhook-id']));
-      // Long enough for the other replica to send the delivery again if it trusted its own clock.
+      // In this second, a replica that trusted its own clock instead of the database's would send the delivery again.
       setTimeout(() => response.writeHead(204).end(), 1000);
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
@@ -77,19 +77,19 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     if (library) await rm(dirname(library), { recursive: true, force: true });
   });
 
-  const pushed = (description: string, test: (command: FakeWorker['received'][number]) => boolean) =>
+  const untilPushed = (description: string, test: (command: FakeWorker['received'][number]) => boolean) =>
     waitFor(description, () => worker.received.find(test));
   const job = async (id: string) => (await admin.get(`/api/jobs/${id}`)).body;
   const isNow = (time: string) => Math.abs(Date.parse(time) - Date.now()) < 10_000;
 
   async function launch(): Promise<string> {
     const { jobId } = (await admin.post('/api/jobs/launch', ids)).body;
-    await pushed('the run command', ({ kind, jobId: commandJobId }) => kind === 'run' && commandJobId === jobId);
+    await untilPushed('the run command', ({ kind, jobId: commandJobId }) => kind === 'run' && commandJobId === jobId);
     await machine.post('/api/job-webhook', { jobId, status: 'running' });
     return jobId as string;
   }
 
-  it('record consistent times for a run and compute its cost', async () => {
+  it('apps whose clocks differ record consistent times for a run and compute its cost', async () => {
     const id = await launch();
     await machine.post('/api/job-webhook', { jobId: id, status: 'completed' });
     const ended = await waitFor('the cost of the run', async () => {
@@ -100,10 +100,10 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     expect(ended.durationMs).toBeLessThan(30_000);
   });
 
-  it('give a snippet its whole timeout, and fail an unanswered snippet after its timeout', async () => {
+  it('apps whose clocks differ give a snippet its whole timeout, and fail it after that', async () => {
     const path = `/api/agents/${ids.agentId}/run-snippet`;
     const snippetId = (await admin.post(path, { code: 'print(1)', timeoutMs: 30_000 })).body.commandId;
-    const command = await pushed('the snippet command', ({ commandId }) => commandId === snippetId);
+    const command = await untilPushed('the snippet command', ({ commandId }) => commandId === snippetId);
     const leftMs = Date.parse(command.deadline) - Date.now();
     expect(leftMs).toBeGreaterThan(20_000);
     expect(leftMs).toBeLessThan(45_000);
@@ -117,10 +117,10 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     expect(await waitFor('the end of the snippet', end, 40_000)).toMatchObject({ status: 'failed' });
   });
 
-  it('stop a cancelled run with its grace period, and do not reboot its machine', async () => {
+  it('apps whose clocks differ stop a cancelled run with its grace period, without a reboot', async () => {
     const id = await launch();
     await admin.post(`/api/jobs/${id}/cancel`);
-    await pushed('the stop command', ({ kind, jobId }) => kind === 'stop_job' && jobId === id);
+    await untilPushed('the stop command', ({ kind, jobId }) => kind === 'stop_job' && jobId === id);
     // The worker uses a part of the grace period.
     await new Promise((resolve) => setTimeout(resolve, 6000));
     expect(worker.received.filter(({ kind, jobId }) => kind === 'stop_job' && jobId === id)).toHaveLength(1);
@@ -133,7 +133,7 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     expect((await admin.get(`/api/agents/${ids.agentId}/status`)).body.status).toBe('online');
   });
 
-  it('deliver each webhook event once with two delivering replicas', async () => {
+  it('two replicas whose clocks differ deliver each webhook event once', async () => {
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
     const endpoint = await admin.post('/api/webhook-endpoints', { url, events: ['job.cancelled'] });
     expect(endpoint.status).toBe(201);

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { HttpClient, waitFor } from '@muster/testing';
-import { packed } from './packed-zip';
+import { packWithPython } from './packed-zip';
 import { servicePort, startDelayMs, TwoHostService } from './two-host-service';
 import { canMakeHosts } from './two-hosts';
 
@@ -18,7 +18,7 @@ const portal = `require('http').createServer((request, response) => {
     : '<h1>Search</h1><form><label>Claim <input name=c></label><label>Password<input type=password name=p></label>' +
       '<button>Find</button></form>');
 }).listen(4712, '127.0.0.1')`;
-/** Records every connection in a file. */
+/** A server that records every connection in a file. The service must not connect to it. */
 const trap = `require('net').createServer((socket) => {
   require('fs').appendFileSync('caught', 'somebody'); socket.destroy();
 }).listen(4711, '127.0.0.1')`;
@@ -50,7 +50,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
   afterAll(() => fixture?.close());
 
   itPlays(
-    'plays the steps of a workflow without a script in its own browser, and reports each as a step of the run',
+    'a worker on another host plays the steps of a workflow in its own browser, and reports each step',
     async () => {
       const agentId = await fixture.install('player', { CHROMIUM: chromium! });
       await admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2' });
@@ -114,7 +114,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
   };
 
   itPlays(
-    'records its browser, runs the workflow that is made from the recording, and installs an extension',
+    'a worker on another host records its browser, runs the recorded workflow, and installs an extension',
     async () => {
       const agentId = await fixture.install('recorder', { CHROMIUM: chromium! });
       const startUrl = 'http://127.0.0.1:4712/';
@@ -127,7 +127,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
       const { jobId } = (await api.post('/api/jobs/launch', { workflowId: created.body.id, agentId })).body;
       expect(await fixture.ended(jobId)).toMatchObject({ status: 'completed', error: null });
 
-      const bytes = packed({
+      const bytes = packWithPython({
         'manifest.json': JSON.stringify({ manifest_version: 3, name: 'Far', version: '2.1.0' }),
       });
       const machine = new HttpClient(api.url).withKey(fixture.workerKeys.get(agentId)!);
@@ -139,7 +139,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
     },
   );
 
-  it('receives runs as quickly if its tunnel leads to the service’s own host, which gets no connection', async () => {
+  it('a tunnel to the service’s own host is not used, and does not delay the runs of its worker', async () => {
     fixture.hosts.run(
       fixture.hosts.service,
       [process.execPath, '-e', trap],

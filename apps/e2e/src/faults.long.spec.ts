@@ -35,7 +35,7 @@ describe('the service during an outage', () => {
   });
 
   const accept = async (count: number): Promise<number> => {
-    const answer = await inTime(client.post('/api/admin/queue-probes', { count }), patience);
+    const answer = await withTimeout(client.post('/api/admin/queue-probes', { count }), patience);
     expect([answer.status, answer.text.slice(0, 300)]).toEqual([202, expect.any(String)]);
     return answer.body.probes.length;
   };
@@ -45,7 +45,7 @@ describe('the service during an outage', () => {
     return countProbes(fixture);
   };
 
-  it('answers requests while Redis is paused, and handles each message once after Redis resumes', async () => {
+  it('the service answers while Redis is paused, and handles each message once when Redis resumes', async () => {
     process.kill(fixture.stack.redis!.pid, 'SIGSTOP');
     let accepted = 0;
     const reads: number[] = [];
@@ -53,17 +53,17 @@ describe('the service during an outage', () => {
       for (let round = 0; round < 6; round += 1) {
         const [count, ...answers] = await Promise.all([
           accept(random.between(1, 20)),
-          inTime(client.get('/api/health'), patience),
-          inTime(client.get('/api/organization/settings'), patience),
-          inTime(client.get('/api/users'), patience),
-          inTime(new HttpClient(service.url).get('/api/users'), patience),
+          withTimeout(client.get('/api/health'), patience),
+          withTimeout(client.get('/api/organization/settings'), patience),
+          withTimeout(client.get('/api/users'), patience),
+          withTimeout(new HttpClient(service.url).get('/api/users'), patience),
         ]);
         accepted += count;
         reads.push(...answers.map(({ status }) => status));
         // Long enough for a publish to fail and to be retried.
         await new Promise((resume) => setTimeout(resume, 700));
       }
-      const deep = await inTime(client.get('/api/health/deep'), 5000);
+      const deep = await withTimeout(client.get('/api/health/deep'), 5000);
       expect([deep.status, deep.body.status, deep.body.checks.queue.status]).toEqual([200, 'degraded', 'failed']);
     } finally {
       process.kill(fixture.stack.redis!.pid, 'SIGCONT');
@@ -74,7 +74,7 @@ describe('the service during an outage', () => {
     expect(counts).toEqual({ accepted, handled: accepted, publishedAgain: 0 });
   });
 
-  it('loses no message when Redis is killed and emptied at any moment', async () => {
+  it('the service loses no message when Redis is killed and emptied at any moment', async () => {
     let accepted = 0;
     for (let round = 0; round < kills; round += 1) {
       const pushing = (async () => {
@@ -91,14 +91,14 @@ describe('the service during an outage', () => {
     expect(counts.publishedAgain).toBeLessThanOrEqual(accepted / 20);
   });
 
-  it('answers 503 in bounded time while Postgres is down, and recovers without a restart', async () => {
+  it('the service answers 503 in bounded time while Postgres is down, and recovers without a restart', async () => {
     const { pid } = service;
     const statuses = new Map<number, number>();
     let flowing = true;
     const load = Array.from({ length: 4 }, async () => {
       while (flowing) {
         for (const path of ['/api/users', '/api/organization/settings']) {
-          const { status } = await inTime(client.get(path), 10_000);
+          const { status } = await withTimeout(client.get(path), 10_000);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
         }
       }
@@ -108,15 +108,15 @@ describe('the service during an outage', () => {
       process.kill(fixture.stack.postgres!.pid, 'SIGKILL');
       await fixture.stack.postgres!.stop();
       await waitFor('a 503', async () => {
-        const answer = await inTime(client.get('/api/users'), 10_000);
+        const answer = await withTimeout(client.get('/api/users'), 10_000);
         if (answer.status === 503) expect(answer.body.code).toBe('service_unavailable');
         return answer.status === 503;
       });
-      expect((await inTime(client.get('/api/health'), patience)).status).toBe(200);
-      const deep = await inTime(client.get('/api/health/deep'), 5000);
+      expect((await withTimeout(client.get('/api/health'), patience)).status).toBe(200);
+      const deep = await withTimeout(client.get('/api/health/deep'), 5000);
       expect([deep.status, deep.body.checks.database.status]).toEqual([503, 'failed']);
       await fixture.stack.postgres!.restart();
-      await waitFor('a 200', async () => (await inTime(client.get('/api/users'), 10_000)).status === 200);
+      await waitFor('a 200', async () => (await withTimeout(client.get('/api/users'), 10_000)).status === 200);
     }
     flowing = false;
     await Promise.all(load);
@@ -134,23 +134,23 @@ describe('the service during an outage', () => {
     expect(counts.handled).toBe(counts.accepted);
   });
 
-  it('answers the deep probe in bounded time while Postgres hangs', async () => {
+  it('the service answers the deep probe in bounded time while Postgres hangs', async () => {
     const { postgres } = fixture.stack;
     const children = await fixture.query<{ pid: number }>(
       'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()',
     );
     const stopped = [postgres!.pid, ...children.map(({ pid }) => pid)].filter((pid) => signal(pid, 'SIGSTOP'));
     try {
-      const deep = await inTime(client.get('/api/health/deep'), 6000);
+      const deep = await withTimeout(client.get('/api/health/deep'), 6000);
       expect([deep.status, deep.body.checks.database.reason]).toEqual([503, 'no answer within 2000 ms']);
-      expect((await inTime(client.get('/api/health'), patience)).status).toBe(200);
+      expect((await withTimeout(client.get('/api/health'), patience)).status).toBe(200);
     } finally {
       for (const pid of stopped) signal(pid, 'SIGCONT');
     }
     await waitFor('a 200', async () => (await client.get('/api/users')).status === 200, 40_000);
   });
 
-  it('exits within its deadline on SIGTERM, and loses no message', async () => {
+  it('the service exits within its deadline on SIGTERM, and loses no message', async () => {
     const accepted = await accept(50);
     expect(await service.end('SIGTERM')).toBe(0);
     service = await ServiceProcess.start('standalone', fixture.env);
@@ -158,7 +158,7 @@ describe('the service during an outage', () => {
     expect((await allHandled(accepted)).handled).toBe(accepted);
   });
 
-  it.each(['SIGSTOP', 'SIGKILL'] as const)('exits on SIGTERM after Redis got a %s', async (fault) => {
+  it.each(['SIGSTOP', 'SIGKILL'] as const)('the service exits on SIGTERM after Redis got a %s', async (fault) => {
     process.kill(fixture.stack.redis!.pid, fault);
     await waitFor(
       'the health check to report the outage',
@@ -173,7 +173,7 @@ describe('the service during an outage', () => {
     expect((await allHandled(accepted)).handled).toBe(accepted);
   });
 
-  it('handles messages that were accepted right before a kill -9', async () => {
+  it('the service handles messages that were accepted right before a kill -9', async () => {
     let accepted = 0;
     for (let round = 0; round < kills; round += 1) {
       accepted += await accept(20);
@@ -199,7 +199,7 @@ function signal(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
-async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);

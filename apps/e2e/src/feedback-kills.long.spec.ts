@@ -77,7 +77,7 @@ describe('feedback synchronization whose worker is killed', () => {
     return id;
   }
 
-  it('creates one issue and one task with the same status, whichever tracker call is interrupted', async () => {
+  it('a report becomes one issue and one task with the same status, whichever call is interrupted', async () => {
     const random = seeded(seed);
     await start();
     let killed = 0;
@@ -111,7 +111,7 @@ describe('feedback synchronization whose worker is killed', () => {
     expect(killed).toBe(kills);
   }, 600_000);
 
-  it('calls the model once per report, and classifies by rule if the worker dies during the call', async () => {
+  it('a report causes one model call, and is classified by rule if the worker dies during the call', async () => {
     const model = await FakeModel.start();
     const env = { ...model.env, MODEL_TIMEOUT_MS: '500' };
     await service.end();
@@ -129,9 +129,9 @@ describe('feedback synchronization whose worker is killed', () => {
           // The lock keeps the worker from storing the answer before it is killed.
           await owner.query('BEGIN');
           await owner.query('SELECT FROM feedback_work_item WHERE due_at IS NOT NULL FOR UPDATE');
-          died = writing()
+          died = pidOfBlockedWrite()
             .then(() => service.end('SIGKILL'))
-            .then(writing)
+            .then(pidOfBlockedWrite)
             .then((pid) => owner.query('SELECT pg_terminate_backend($1)', [pid]))
             .finally(() => owner.query('ROLLBACK'));
           return { json: { severity: 'critical', component: 'claims', summary: 'All empty.', duplicates: [] } };
@@ -157,7 +157,7 @@ describe('feedback synchronization whose worker is killed', () => {
   }, 120_000);
 
   /** Returns the pid of the connection that waits to store the model's answer. */
-  function writing(): Promise<number> {
+  function pidOfBlockedWrite(): Promise<number> {
     return waitFor('the worker to store the answer', async () => {
       const { rows } = await pool.query<{ pid: number }>(
         `SELECT pid FROM pg_stat_activity

@@ -71,7 +71,7 @@ describe('feedback in the service and two trackers', () => {
     expect((await admin.patch(`/api/feedback-submissions/${id}`, { status })).status).toBe(200);
   const read = async (id: string) => (await admin.get(`/api/feedback-submissions/${id}`)).body;
 
-  it('copies each status change by an admin to both trackers, and records it once', async () => {
+  it('a status change by an admin is copied to both trackers, and recorded once', async () => {
     const id = await submit('By hand');
     await synchronized(id);
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
@@ -82,7 +82,7 @@ describe('feedback in the service and two trackers', () => {
       ['triaged', 'open', 'reopened', 'open'],
       ['in_progress', 'open', 'reopened', 'custom'],
       ['resolved', 'closed', 'completed', 'done'],
-      // The task is already done.
+      // The trackers already have this state from the step before.
       ['closed', 'closed', 'completed', 'done'],
     ]) {
       await patch(id, status!);
@@ -97,7 +97,7 @@ describe('feedback in the service and two trackers', () => {
     expect(history.at(-1)).toMatchObject({ from: 'resolved', to: 'closed', source: 'user' });
   }, 60_000);
 
-  it('creates one issue if its worker hangs between search and creation and another worker takes over', async () => {
+  it('a report becomes one issue if a worker hangs before the creation and another one takes over', async () => {
     let stopped = false;
     trackers.mishap = ({ method, path }) => {
       if (stopped || method !== 'GET' || !path.includes('/issues?')) return undefined;
@@ -120,7 +120,7 @@ describe('feedback in the service and two trackers', () => {
     expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
   }, 60_000);
 
-  it('converges after changes in any order with different clocks, in a bounded number of calls', async () => {
+  it('service and trackers converge after changes in any order, in a bounded number of calls', async () => {
     const random = seeded(seed);
     const pick = <T>(list: readonly T[]): T => list[random.between(0, list.length - 1)]!;
     trackers.skewMs = { codehost: 90_000, tasktracker: -90_000 };

@@ -96,7 +96,7 @@ describe('a composite that a real local worker builds', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('shows the newest readable image of each requested tooth of the patient, in the requested order', async () => {
+  it('a composite shows the newest readable image of each requested tooth, in the requested order', async () => {
     const teeth = [31, 3, 30, 14, 19, 8, 1, 2];
     const { report, commandId, size, middles, labels } = await composite('1234', teeth);
     const { organization } = (await admin.get('/api/auth/me')).body;
@@ -130,14 +130,14 @@ describe('a composite that a real local worker builds', () => {
     ['munoz,  <B>JOSE</B>', 77, []],
     ['<b>José</b> Muñoz', 77, []],
     ['Nell Without', 88, []],
-  ])('finds the patient by %s', async (lookup, patimageid, found) => {
+  ])('a composite finds the patient by %s', async (lookup, patimageid, found) => {
     const { report, size, middles } = await composite(lookup, [30, 3]);
     expect([report.patient.patimageid, report.teeth_found]).toEqual([patimageid, found]);
     expect(size).toEqual([640, 240]);
     expect(middles).toEqual([found.length ? [200, 200, 200] : [128, 128, 128], [128, 128, 128]]);
   });
 
-  it('fails for an ambiguous and for an unknown patient name, and reveals no name', async () => {
+  it('a composite fails for an ambiguous and for an unknown patient name, and reveals no name', async () => {
     const { commandId: _, ...several } = await requestComposite('Ann Smith', [3]);
     const error = '2 patients answer to this lookup';
     expect(several).toEqual({ status: 'failed', code: 'patient_ambiguous', error });
@@ -152,7 +152,7 @@ describe('a composite that a real local worker builds', () => {
     expect(start.output).not.toContain('Zyxwvut');
   });
 
-  it('is not accessible to another organization', async () => {
+  it('a composite is not accessible to another organization', async () => {
     const own = await composite('1234', [3]);
     const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     const root = await new HttpClient(admin.url).signIn(email!, password!);
@@ -167,7 +167,7 @@ describe('a composite that a real local worker builds', () => {
     expect((await fetch(elsewhere)).status).toBe(403);
   });
 
-  it('reports which file is missing if the practice has moved its files', async () => {
+  it('a composite reports which file is missing if the practice has moved its files', async () => {
     const list = join(practice, 'images/images.dat');
     const content = await readFile(list);
     await rm(list);

@@ -70,7 +70,7 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
     return Buffer.from(await answer.arrayBuffer());
   };
 
-  it('converts 200 images of a share to JPEG files that are served by URL and show the same content', async () => {
+  it('200 images of a share become JPEG files that are served by URL and show the same content', async () => {
     const images = Array.from({ length: count }, (_, at) => ({ ordinal: at + 1, filename: `${at + 1}.dex` }));
     const missing = [
       { ordinal: 901, filename: 'none.dex' },
@@ -112,20 +112,20 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
     expect(artifacts[0]).toMatchObject({ kind: 'image', contentType: 'image/jpeg', jobId: null });
   });
 
-  it('lists imaging among the capabilities of its worker', async () => {
+  it('a worker with an imaging folder lists imaging among its capabilities', async () => {
     const { entries } = (await api.get(`/api/agents/${agentId}/logs?kind=provisioning&limit=200`)).body;
     const handshake = entries.find(({ source }: { source: string }) => source === 'handshake');
     expect(handshake.data.capabilities).toContain('imaging');
   });
 
-  it('reads no file outside the imaging folder', async () => {
+  it('imaging reads no file outside the imaging folder', async () => {
     for (const imagingPath of ['/etc', '..', '\\\\server\\other', `${root}/../..`]) {
       const { status } = await convert({ imagingPath, images: [{ ordinal: 1, filename: 'passwd' }] });
       expect(status).toMatchObject({ status: 'failed', code: 'path_not_allowed' });
     }
   });
 
-  it('mounts the folder read-only for scripts, and hides the imaging settings from them', async () => {
+  it('the imaging folder is read-only for scripts, and the imaging settings are hidden from scripts', async () => {
     const code = `
 import os
 print(sorted(name for name in os.environ if "IMAGING" in name or "PRACTICE" in name))

@@ -21,15 +21,15 @@ const everybody: Starter[] = [
 ];
 const isRoot = process.getuid!() === 0;
 const starters = isRoot ? everybody : [{ name: 'this user', wrap: [], uid: process.getuid!() }];
-/** Whether this user can read the repository and create namespaces; confined agents need both. */
-const able = ({ wrap, uid }: Starter) => {
+/** Whether the starting user can read the repository and create namespaces; confined agents need both. */
+const canConfineAgents = ({ wrap, uid }: Starter) => {
   const program = `require('node:fs').accessSync(${JSON.stringify(join(root, 'package.json'))})`;
   const reads = [...wrap, process.execPath, '-e', program];
   const confines = uid === 0 ? ['true'] : [...wrap, 'unshare', '--user', '--mount', '--pid', '--fork', 'true'];
   return [reads, confines].every(([command, ...args]) => spawnSync(command!, args, { cwd: '/' }).status === 0);
 };
 
-describe.each(starters.filter(able))('scripts of local agents if npm start runs as $name', (starter) => {
+describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm start runs as $name', (starter) => {
   let start: StartedAs;
   let tenant: HttpClient;
   let otherTenant: HttpClient;
@@ -51,11 +51,14 @@ describe.each(starters.filter(able))('scripts of local agents if npm start runs 
   });
   afterAll(() => start?.end());
 
-  it('cannot read secrets of the service or of another agent, change their files, or end their processes', async () => {
+  it('a script cannot read secrets, change files or end processes of the service or of other agents', async () => {
     expect(start.output).not.toMatch(/run without isolation/);
     const vaultSecret = randomBytes(20).toString('hex');
     await otherTenant.put('/api/vault/PORTAL_PASSWORD', { value: vaultSecret });
-    const [enemy, victim] = await Promise.all([local(tenant, 'Enemy'), local(otherTenant, 'Victim')]);
+    const [enemy, victim] = await Promise.all([
+      createLocalAgent(tenant, 'Enemy'),
+      createLocalAgent(otherTenant, 'Victim'),
+    ]);
     const held = await launch(otherTenant, victim.id, { script: holder, vaultKeys: ['PORTAL_PASSWORD'] });
     const inFile = `${vaultSecret}-in-a-file`;
     await waitFor(
@@ -91,7 +94,7 @@ describe.each(starters.filter(able))('scripts of local agents if npm start runs 
         STORE_AT: new URL(service['S3_ENDPOINT']!).port,
       },
     });
-    const { status, error, result } = await ended(tenant, job);
+    const { status, error, result } = await untilEnded(tenant, job);
     expect({ status, error }).toEqual({ status: 'completed', error: null });
     expect(result.looked).toBeGreaterThan(10);
     expect(result).toMatchObject({ found: [], changed: [], hit: [] });
@@ -104,21 +107,21 @@ describe.each(starters.filter(able))('scripts of local agents if npm start runs 
 
     expect((await otherTenant.get(`/api/jobs/${held}`)).body.status).toBe('running');
     expect((await otherTenant.post(`/api/jobs/${held}/cancel`)).status).toBeLessThan(300);
-    expect((await ended(otherTenant, held)).status).toBe('cancelled');
+    expect((await untilEnded(otherTenant, held)).status).toBe('cancelled');
     await waitFor(
       'all processes of the cancelled job to end',
       () => !environments().some((text) => text.includes(vaultSecret)),
     );
   });
 
-  it('keep their home folder across a reboot, and end when their agent is deleted', async () => {
-    const agent = await local(tenant, 'Kept');
+  it('scripts keep their home folder across a reboot, and end when their agent is deleted', async () => {
+    const agent = await createLocalAgent(tenant, 'Kept');
     const write = await launch(tenant, agent.id, { script: `${home}\nopen(kept, "w").write("it is kept")` });
-    expect((await ended(tenant, write)).status).toBe('completed');
+    expect((await untilEnded(tenant, write)).status).toBe('completed');
     await tenant.post(`/api/agent/${agent.id}/action`, { action: 'reboot' });
-    await online(tenant, agent.id);
+    await untilOnline(tenant, agent.id);
     const read = await launch(tenant, agent.id, { script: `${home}\nimport muster\nmuster.result(open(kept).read())` });
-    expect(await ended(tenant, read)).toMatchObject({ status: 'completed', result: 'it is kept' });
+    expect(await untilEnded(tenant, read)).toMatchObject({ status: 'completed', result: 'it is kept' });
     expect((await tenant.delete(`/api/agents/${agent.id}`)).status).toBe(204);
     await waitFor(
       'the agent’s folder to be deleted',
@@ -129,7 +132,7 @@ describe.each(starters.filter(able))('scripts of local agents if npm start runs 
 });
 
 describe('npm start that cannot confine scripts', () => {
-  it('prints one line that scripts run unconfined', async () => {
+  it('npm start that cannot confine scripts prints one line about it', async () => {
     const start = await StartedAs.begin(starters[0]!, ['--no-demo'], { PYTHON: '/nowhere/python3' });
     const lines = () => start.output.split('\n').filter((line) => line.includes('run without isolation'));
     await waitFor('the line', () => lines().length > 0);
@@ -152,14 +155,14 @@ with muster.step("holds a secret"):
     time.sleep(600)
 `;
 
-async function local(client: HttpClient, name: string): Promise<{ id: string; key: string }> {
+async function createLocalAgent(client: HttpClient, name: string): Promise<{ id: string; key: string }> {
   const { status, body, text } = await client.post('/api/agents', { name, provider: 'local' });
   if (status !== 201) throw new Error(text);
-  await online(client, body.agent.id);
+  await untilOnline(client, body.agent.id);
   return { id: body.agent.id, key: body.workerKey };
 }
 
-async function online(client: HttpClient, id: string): Promise<void> {
+async function untilOnline(client: HttpClient, id: string): Promise<void> {
   await waitFor(
     'the agent to be online',
     async () => (await client.get(`/api/agents/${id}`)).body.status === 'online',
@@ -189,7 +192,7 @@ async function launch(
   return launched.body.jobId;
 }
 
-async function ended(client: HttpClient, jobId: string): Promise<any> {
+async function untilEnded(client: HttpClient, jobId: string): Promise<any> {
   return waitFor(
     'the end of the job',
     async () => {
@@ -201,14 +204,14 @@ async function ended(client: HttpClient, jobId: string): Promise<any> {
 }
 
 function commandLines(): string[] {
-  return ofEveryProcess('cmdline');
+  return readForEveryProcess('cmdline');
 }
 
 function environments(): string[] {
-  return ofEveryProcess('environ');
+  return readForEveryProcess('environ');
 }
 
-function ofEveryProcess(file: string): string[] {
+function readForEveryProcess(file: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap((pid) => {

@@ -28,7 +28,7 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
     folder = await mkdtemp(join(tmpdir(), 'muster-sessions-'));
     [portal, model] = await Promise.all([FakePortal.start(), FakeModel.start()]);
     model.answers(() => ({ json: { status: 'unsure', reason: '', question: 'Where?', confidence: 0.1, actions: [] } }));
-    // A wrapper that only CHROMIUM points to. Its extra argument shows in the list of processes.
+    // A wrapper script of the browser that only CHROMIUM names. The test finds its extra argument in the process list.
     const browser = join(folder, 'a browser');
     await writeFile(browser, `#!/bin/sh\nexec '${chromium}' --led-to-by-name "$@"\n`, { mode: 0o755 });
     const port = await freePort();
@@ -79,14 +79,14 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
   const browsers = () =>
     processesOf(join(folder, '.muster/data')).filter(({ command }) => command.includes('muster-browser-'));
 
-  itPlays('uses the browser that CHROMIUM names, confined like scripts, and leaves no browser process', async () => {
+  itPlays('a local session uses the browser that CHROMIUM names, and leaves no browser process', async () => {
     const session = await until(await begin('User name'), ['completed', 'failed', 'paused']);
     expect([session.status, session.error, session.pausedFor]).toEqual(['completed', null, null]);
     expect(portal.requests.some(({ path }) => path === '/login')).toBe(true);
     await waitFor('the browser to end', () => browsers().length === 0);
   });
 
-  itPlays.each(['stop', 'reboot'])('ends with its machine on %s', async (action) => {
+  itPlays.each(['stop', 'reboot'])('the browser of a local session ends with its machine on %s', async (action) => {
     const sessionId = await begin('never to be seen');
     await waitFor('the browser', () => browsers().some(({ command }) => command.includes('--led-to-by-name')));
     expect((await admin.post(`/api/agent/${agentId}/action`, { action, force: true })).status).toBeLessThan(300);
@@ -101,7 +101,7 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
     );
   });
 
-  itPlays('is cancelled and its browser ended even if its worker was killed before', async () => {
+  itPlays('a session is cancelled and its browser is ended even if its worker was killed before', async () => {
     const sessionId = await begin('never to be seen');
     await waitFor('the browser', () => browsers().length > 0);
     const workers = processesOf(join(folder, '.muster/data')).filter(({ command }) =>
@@ -141,7 +141,7 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
       await waitFor('the agent to be online again', async () => (await status()) === 'online', 60_000);
     });
 
-    itPlays('is woken for a session, which then continues automatically', async () => {
+    itPlays('a stopped local agent is woken for a session, which then continues automatically', async () => {
       const sessionId = await begin('User name');
       expect((await read(sessionId)).status).toBe('queued');
       const session = await until(sessionId, ['completed', 'failed', 'paused']);
@@ -149,45 +149,51 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
       expect(await lifecycle()).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    itPlays('is woken for a snippet of a chat, which reports the snippet as pending', async () => {
-      model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print("awake")' } }] }, 'It wakes up.');
-      const { body } = await say('Print awake');
-      expect(body.toolCalls).toMatchObject([{ status: 'done', result: { status: 'pending' } }]);
-      const { commandId } = body.toolCalls[0].result;
-      const snippet = await waitFor(
-        'the snippet',
-        async () => {
-          const path = `/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`;
-          const { body: command } = await admin.get(path);
-          return command.status !== 'pending' && command;
-        },
-        60_000,
-      );
-      expect(snippet).toMatchObject({ status: 'success', output: 'awake\n' });
-      expect(await lifecycle()).toEqual(['wake_requested', 'wake_ready']);
-    });
+    itPlays(
+      'a stopped local agent is woken for a snippet of a chat, which reports the snippet as pending',
+      async () => {
+        model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print("awake")' } }] }, 'It wakes up.');
+        const { body } = await say('Print awake');
+        expect(body.toolCalls).toMatchObject([{ status: 'done', result: { status: 'pending' } }]);
+        const { commandId } = body.toolCalls[0].result;
+        const snippet = await waitFor(
+          'the snippet',
+          async () => {
+            const path = `/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`;
+            const { body: command } = await admin.get(path);
+            return command.status !== 'pending' && command;
+          },
+          60_000,
+        );
+        expect(snippet).toMatchObject({ status: 'success', output: 'awake\n' });
+        expect(await lifecycle()).toEqual(['wake_requested', 'wake_ready']);
+      },
+    );
 
-    itPlays('refuses a session and a snippet if auto-wake is off, and records the reason in its timeline', async () => {
-      await settings(false);
-      const task = {
-        ...{ title: 'See it', goal: 'See it.', startUrl: `${portal.url}/login`, inputs: [] },
-        steps: [{ id: 'see', title: 'See it', instruction: 'See it.', expect: { text: 'User' }, kind: 'verify' }],
-        success: { description: 'it was seen' },
-      };
-      const before = (await admin.get(`/api/agents/${agentId}/autopilot`)).body.sessions.length as number;
-      const refused = await admin.post(`/api/agents/${agentId}/autopilot`, { action: 'start', task });
-      expect(refused).toMatchObject({ status: 409, body: { code: 'agent_not_ready', agentStatus: 'stopped' } });
-      expect(refused.body.detail).toMatch(/auto-wake is off; start it manually/);
-      expect((await admin.get(`/api/agents/${agentId}/autopilot`)).body.sessions).toHaveLength(before);
-      model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] }, 'It is off.');
-      const { body } = await say('Print one');
-      expect(body).toMatchObject({
-        reply: 'It is off.',
-        toolCalls: [{ status: 'failed', code: 'agent_not_ready', error: expect.stringMatching(/start it manually/) }],
-      });
-      expect(await status()).toBe('stopped');
-      // Recorded at most once in ten minutes, although two requests were refused.
-      expect(await lifecycle()).toEqual(['wake_blocked']);
-    });
+    itPlays(
+      'a stopped local agent refuses sessions and snippets if auto-wake is off, and its timeline has the reason',
+      async () => {
+        await settings(false);
+        const task = {
+          ...{ title: 'See it', goal: 'See it.', startUrl: `${portal.url}/login`, inputs: [] },
+          steps: [{ id: 'see', title: 'See it', instruction: 'See it.', expect: { text: 'User' }, kind: 'verify' }],
+          success: { description: 'it was seen' },
+        };
+        const before = (await admin.get(`/api/agents/${agentId}/autopilot`)).body.sessions.length as number;
+        const refused = await admin.post(`/api/agents/${agentId}/autopilot`, { action: 'start', task });
+        expect(refused).toMatchObject({ status: 409, body: { code: 'agent_not_ready', agentStatus: 'stopped' } });
+        expect(refused.body.detail).toMatch(/auto-wake is off; start it manually/);
+        expect((await admin.get(`/api/agents/${agentId}/autopilot`)).body.sessions).toHaveLength(before);
+        model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] }, 'It is off.');
+        const { body } = await say('Print one');
+        expect(body).toMatchObject({
+          reply: 'It is off.',
+          toolCalls: [{ status: 'failed', code: 'agent_not_ready', error: expect.stringMatching(/start it manually/) }],
+        });
+        expect(await status()).toBe('stopped');
+        // Recorded at most once in ten minutes, although two requests were refused.
+        expect(await lifecycle()).toEqual(['wake_blocked']);
+      },
+    );
   });
 });

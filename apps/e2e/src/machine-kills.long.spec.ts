@@ -119,7 +119,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
     });
   };
 
-  it.each(numbered)('leaves the agent in the expected status when it is killed at %s', async (_, index) => {
+  it.each(numbered)('an agent has the expected status after the dispatcher is killed at %s', async (_, index) => {
     const killCase = stage.killCases[index]!;
     const { act, agentId, machine, left } = killCase;
     await stage.bringTo(killCase);
@@ -137,7 +137,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
     machine.proceed();
   });
 
-  it('leaves nothing that the next dispatcher does not finish', async () => {
+  it('the next dispatcher finishes everything that a killed dispatcher left', async () => {
     for (const killCase of stage.killCases) {
       const { states } = ends[killCase.act];
       await eventually(named(killCase), async () => {
@@ -165,18 +165,21 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
     expect(await stage.rows(`SELECT id FROM agent_command WHERE status = 'pending'`)).toEqual([]);
   });
 
-  it.each(numbered)('executes and records each order once after a kill at %s', async (_, index) => {
-    const killCase = stage.killCases[index]!;
-    const { act, hold, machine } = killCase;
-    const { events, states, calls, boots } = ends[act];
-    expect(await stage.recorded(killCase)).toEqual({ events, states });
-    // The dispatcher notices only by checking the machine that a call had no effect, and then calls again.
-    expect(machine.calls).toEqual(hold === 'not executed' ? [...calls, ...calls] : calls);
-    expect(machine.boots).toBe(boots);
-    expect(isOff(killCase)).toBe(boots === 0);
-  });
+  it.each(numbered)(
+    'each order is executed and recorded once after a kill of the dispatcher at %s',
+    async (_, index) => {
+      const killCase = stage.killCases[index]!;
+      const { act, hold, machine } = killCase;
+      const { events, states, calls, boots } = ends[act];
+      expect(await stage.recorded(killCase)).toEqual({ events, states });
+      // If a call had no effect, the dispatcher learns this only when it checks the machine, and then calls again.
+      expect(machine.calls).toEqual(hold === 'not executed' ? [...calls, ...calls] : calls);
+      expect(machine.boots).toBe(boots);
+      expect(isOff(killCase)).toBe(boots === 0);
+    },
+  );
 
-  it('starts each job once, with one wake of its machine', async () => {
+  it('each job is started once, with one wake of its machine, although the dispatcher is killed', async () => {
     const woken = stage.killCases.filter(({ jobId }) => jobId);
     expect(stage.starts.sort()).toEqual(woken.map(({ jobId }) => jobId).sort());
     const jobs = await stage.rows<{ status: string; wakes: number; commands: number }>(`
@@ -185,7 +188,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
     expect(jobs).toEqual(woken.map(() => ({ status: 'completed', wakes: 1, commands: 1 })));
   });
 
-  it('stops every machine once it is idle, and signs every call of a control plane', async () => {
+  it('every machine is stopped once it is idle, and every call of a control plane is signed', async () => {
     const on = stage.killCases.filter((killCase) => !isOff(killCase));
     await Promise.all(on.map(({ agentId }) => stage.pin(agentId, false)));
     await eventually('every machine to be off', async () => stage.killCases.every(isOff));

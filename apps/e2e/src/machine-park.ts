@@ -10,7 +10,7 @@ interface Program {
   start(): void;
   kill(): Promise<void>;
 }
-/** Whether an order is executed whose caller never gets an answer. */
+/** Whether the provider executes an order that it never answers. */
 export type HeldOrder = 'not executed' | 'executed';
 
 const bootMs = 300;
@@ -27,7 +27,7 @@ export class ParkedMachine {
   private holding: { order: MachineOrder; held: HeldOrder; reached: () => void } | null = null;
   private release: (() => void) | null = null;
 
-  /** Resolves when such an order has arrived. The order is never answered. */
+  /** Never answers the next order of this kind. Resolves when the order has arrived. */
   hold(order: MachineOrder, held: HeldOrder): Promise<void> {
     return new Promise((reached) => (this.holding = { order, held, reached }));
   }

@@ -67,7 +67,7 @@ describe('the metrics of the six apps', () => {
     }
   }
 
-  it.each(serviceApps)('have a type and a help text in %s', (app) => {
+  it.each(serviceApps)('each metric has a type and a help text in %s', (app) => {
     const text = texts.get(app)!;
     const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name]) => name!);
     expect(types.length).toBeGreaterThan(20);
@@ -78,7 +78,7 @@ describe('the metrics of the six apps', () => {
     }
   });
 
-  it.each(serviceApps)('have labels with few values in %s, independent of the requests', (app) => {
+  it.each(serviceApps)('each metric has labels with few values in %s, independent of the requests', (app) => {
     const samples = readSamples(texts.get(app)!);
     const seriesOf = new Map<string, number>();
     for (const { metric, labels } of samples) {
@@ -92,7 +92,7 @@ describe('the metrics of the six apps', () => {
     expect(many).toEqual([]);
   });
 
-  it('include every metric that dashboards and alerts use', () => {
+  it('every metric that dashboards and alerts use exists', () => {
     const exposed = new Set([...texts.values()].flatMap(namesIn));
     const used = [
       readFileSync(join(monitoring, 'alerts.yaml'), 'utf8'),
@@ -104,7 +104,7 @@ describe('the metrics of the six apps', () => {
     expect([...new Set(used)].filter((name) => !exposed.has(name))).toEqual([]);
   });
 
-  it('have the label values that the alerts select', () => {
+  it('the label values that the alerts select exist', () => {
     const samples = [...texts.values()].flatMap(readSamples);
     const text = readFileSync(join(monitoring, 'alerts.yaml'), 'utf8');
     const picked = [...text.matchAll(/(muster_[a-z0-9_]+)\{(\w+)="([^"]*)"\}/g)];
@@ -117,7 +117,7 @@ describe('the metrics of the six apps', () => {
     }
   });
 
-  it('report the number of machines and no inconsistency', () => {
+  it('the metrics report the number of machines and no inconsistency', () => {
     const samples = readSamples(texts.get('scheduler')!);
     const samplesOf = (metric: string) => samples.filter((sample) => sample.metric === metric);
     const offline = samplesOf('muster_machines').find(({ labels }) => labels['status'] === 'offline');

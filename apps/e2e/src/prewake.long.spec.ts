@@ -30,7 +30,7 @@ describeInMinutes('a schedule of an agent whose machine is off', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('wakes the machine before the scheduled time, starts the run in time, and records the reason', async () => {
+  it('a schedule wakes its machine early, starts the run in time, and records the reason', async () => {
     const example = async () => (await admin.get('/api/jobs')).body.jobs[0];
     await waitFor('the run of the example', async () => (await example())?.finishedAt, 60_000);
     const { id: agentId } = (await admin.get('/api/agents')).body.agents[0];

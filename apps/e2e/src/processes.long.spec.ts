@@ -30,12 +30,12 @@ describe('npm start with several service processes', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  const service = () =>
+  const servicePids = () =>
     processesOf(dataDir)
       .filter(({ command }) => command.includes('standalone'))
       .map(({ pid }) => pid);
   /** The pid of the service process that supervises local workers; undefined while the lock file is being replaced. */
-  const supervising = () => {
+  const supervisorPid = () => {
     try {
       return JSON.parse(readFileSync(join(dataDir, 'agents/supervisor.lock'), 'utf8')).pid as number;
     } catch {
@@ -52,21 +52,21 @@ describe('npm start with several service processes', () => {
     );
   };
 
-  it('prints the number of processes, and distributes connections over all of them', async () => {
+  it('npm start prints the number of processes, and distributes connections over all processes', async () => {
     expect(started.output).toContain('2 behind one port');
-    expect(service()).toHaveLength(2);
+    expect(servicePids()).toHaveLength(2);
     for (let n = 0; n < 20; n += 1) expect((await fetchOnNewConnection('/api/health')).status).toBe(200);
     const ports = [...started.output.matchAll(/:(\d+)\/metrics/g)].map(([, internal]) => internal!);
     expect(ports).toHaveLength(2);
     for (const internal of ports) expect(await answeredBy(internal)).toBeGreaterThan(4);
   });
 
-  it('creates its first organization once, and counts failed logins over all processes', async () => {
+  it('several processes create one first organization, and count failed logins together', async () => {
     const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(started.output)!;
     const root = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
     expect((await root.get('/api/admin/organizations')).body.organizations).toHaveLength(1);
     await waitFor('the first 50 seconds of a minute', () => new Date().getSeconds() < 50, 15_000);
-    const guess = async () => {
+    const signInWithWrongPassword = async () => {
       const body = JSON.stringify({ email: 'admin@muster.local', password: 'wrong-password' });
       return (
         await fetchOnNewConnection('/api/auth/login', {
@@ -77,12 +77,12 @@ describe('npm start with several service processes', () => {
       ).status;
     };
     const answers: number[] = [];
-    for (let n = 0; n < 12; n += 1) answers.push(await guess());
+    for (let n = 0; n < 12; n += 1) answers.push(await signInWithWrongPassword());
     expect(answers.filter((status) => status === 401)).toHaveLength(5);
     expect(answers.filter((status) => status === 429)).toHaveLength(7);
   });
 
-  it('keeps serving while the process that supervises the workers is killed and restarted', async () => {
+  it('the service answers while the process that supervises the workers is killed and restarted', async () => {
     const { agents } = (await api.get('/api/agents')).body;
     const { workflows } = (await api.get('/api/workflows')).body;
     const agentId = agents[0].id as string;
@@ -95,36 +95,36 @@ describe('npm start with several service processes', () => {
       api.post('/api/jobs/launch', { agentId, workflowId: workflows[0].id, variables: { GREETING: 'Hello' } });
     const jobs = [await launch(), await launch()].map(({ body }) => body.jobId as string);
 
-    const [victim, before] = [supervising()!, service()];
+    const [victim, before] = [supervisorPid()!, servicePids()];
     process.kill(victim, 'SIGKILL');
     // Connections that the victim had accepted fail, so the test waits before it sends requests again.
     await waitFor('the end of the victim to be noticed', () => started.output.includes('ended unexpectedly'));
     for (let n = 0; n < 10; n += 1) expect((await fetchOnNewConnection('/api/health/deep')).status).toBe(200);
     jobs.push(...[await launch(), await launch()].map(({ body }) => body.jobId as string));
     const heir = await waitFor('the other process to supervise the workers', () => {
-      const pid = supervising();
+      const pid = supervisorPid();
       return pid !== victim && pid;
     });
     expect(before).toContain(heir);
     await waitFor(
       'two service processes',
-      () => started.output.includes('of the service is running again') && service().length === 2,
+      () => started.output.includes('of the service is running again') && servicePids().length === 2,
       40_000,
     );
     for (const id of jobs) {
       await waitFor(`run ${id}`, async () => (await api.get(`/api/jobs/${id}`)).body.status === 'completed', 60_000);
     }
     expect(workerOf()).toBe(worker);
-    // One more than `jobs`: the first start also runs its example.
+    // One run more than `jobs`, because the first start also runs its example.
     expect((await api.get('/api/usage')).body.completed).toBe(jobs.length + 1);
   });
 
-  it('ends all processes on SIGTERM, and when its supervisor is killed', async () => {
+  it('all processes end on SIGTERM of npm start, and when npm start is killed', async () => {
     expect(await started.end('SIGTERM')).toBe(0);
     await waitFor('all processes to end', () => processesOf(dataDir).length === 0);
     started = new Start(['--port', String(port), '--data-dir', dataDir], { MUSTER_PROCESSES: '2' });
     await started.ready();
-    expect(service()).toHaveLength(2);
+    expect(servicePids()).toHaveLength(2);
     await waitFor('the worker', () => processesOf(dataDir).some(({ command }) => command.includes('worker')));
     await started.end('SIGKILL');
     await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);

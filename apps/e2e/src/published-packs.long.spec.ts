@@ -85,7 +85,7 @@ describe('the publication of a pack', () => {
   ];
 
   it.each(heldRequests)(
-    'changes nothing if the process is killed as %s, and succeeds when the call is repeated',
+    'a publication changes nothing if the process is killed as %s, and succeeds when the call is repeated',
     async (_, heldRequest) => {
       const packId = await makePack();
       const body = await upload(packId, smallBundle());
@@ -97,11 +97,11 @@ describe('the publication of a pack', () => {
       gate.open();
       await start();
       expect(await headOf(packId)).toBeNull();
-      await publishes(packId, body);
+      await expectPublished(packId, body);
     },
   );
 
-  it('changes nothing if the process is killed before its commit, and succeeds when the call is repeated', async () => {
+  it('a publication that is killed before its commit changes nothing, and succeeds when it is repeated', async () => {
     const packId = await makePack();
     const body = await upload(packId, smallBundle());
     let cut: Promise<unknown> | undefined;
@@ -117,10 +117,10 @@ describe('the publication of a pack', () => {
     expect(await cut).toBeNull();
     await start();
     expect(await headOf(packId)).toBeNull();
-    await publishes(packId, body);
+    await expectPublished(packId, body);
   });
 
-  const publishes = async (packId: string, body: object) => {
+  const expectPublished = async (packId: string, body: object) => {
     const done = await finalize(packId, body);
     expect(done.status).toBe(201);
     expect((await finalize(packId, body)).body.runtimeBundleId).toBe(done.body.runtimeBundleId);
@@ -132,7 +132,7 @@ describe('the publication of a pack', () => {
   it.each([
     ['60 MiB (400 MiB unpacked)', largeBundle],
     ['10,000 entries', () => zipOf(Array.from({ length: 10_000 }, (_, at) => file(`a/${at % 100}/${at}.py`, `${at}`)))],
-  ])('keeps memory flat and other requests fast with %s', async (name, make) => {
+  ])('a publication with %s keeps memory flat and other requests fast', async (name, make) => {
     const bundle = make();
     const packId = await makePack();
     const body = await upload(packId, bundle);

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { BrowserDriver, freePort, HttpClient, waitFor } from '@muster/testing';
 import { processesOf, Start } from './npm-start';
-import { packed } from './packed-zip';
+import { packWithPython } from './packed-zip';
 import { root } from './service-process';
 
 jest.setTimeout(180_000);
@@ -47,7 +47,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     });
     portal.listen(0, '127.0.0.1');
     await once(portal, 'listening');
-    // A wrapper that only CHROMIUM points to. It records the id of the agent that starts it.
+    // A wrapper script of the browser that only CHROMIUM names. It records the id of the agent that starts it.
     const browser = join(folder, 'a browser');
     await writeFile(browser, `#!/bin/sh\necho "$AGENT_ID" >> '${folder}/started'\nexec '${chromium}' "$@"\n`, {
       mode: 0o700,
@@ -113,17 +113,14 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
       .filter((target) => target.startsWith(folder));
   const completed = { error: null, status: 'completed', progress: expect.objectContaining({ stepsPassed: 4 }) };
 
-  itPlays(
-    'runs on a local agent of npm start, below the default data folder, in the browser that CHROMIUM names',
-    async () => {
-      const { agent } = await makeAgent('local');
-      expect(await run(agent.id)).toMatchObject(completed);
-      expect((await readFile(join(folder, 'started'), 'utf8')).trim()).toBe(agent.id);
-      expect(links()).toEqual([]);
-    },
-  );
+  itPlays('a recorded workflow runs on a local agent of npm start, in the browser that CHROMIUM names', async () => {
+    const { agent } = await makeAgent('local');
+    expect(await run(agent.id)).toMatchObject(completed);
+    expect((await readFile(join(folder, 'started'), 'utf8')).trim()).toBe(agent.id);
+    expect(links()).toEqual([]);
+  });
 
-  itPlays('runs on an installed one-file worker with a very long folder path', async () => {
+  itPlays('a recorded workflow runs on an installed one-file worker with a very long folder path', async () => {
     const { agent, workerKey } = await makeAgent('external');
     const home = join(folder, 'home/practice-of-doctors-anderson-and-bergstrom/.muster-worker');
     mkdirSync(home, { recursive: true });
@@ -162,7 +159,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   };
 
   itPlays(
-    'is created from a recording in the installed worker’s browser, and runs with the password of the vault',
+    'a recording of the installed worker becomes a workflow, which runs with a password from the vault',
     async () => {
       const { agentId } = installed!;
       const { port } = portal.address() as AddressInfo;
@@ -196,10 +193,10 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     },
   );
 
-  itPlays('runs with the extension that was deployed to the installed worker', async () => {
+  itPlays('a recorded workflow runs with the extension that was deployed to the installed worker', async () => {
     const { agentId, workerKey } = installed!;
     const machine = new HttpClient(base).withKey(workerKey);
-    const bytes = packed({
+    const bytes = packWithPython({
       'manifest.json': JSON.stringify({
         manifest_version: 3,
         name: 'Marker',

@@ -63,7 +63,7 @@ describe('schedules on four schedulers', () => {
   const countOf = async (sql: string) => Number((await client.query(sql)).rows[0].n);
   const jobs = () => countOf('SELECT count(*) AS n FROM job');
   /** Number of schedules that do not have exactly one job and one `schedule_run` row for it, or are still due. */
-  const notOnce = () =>
+  const countNotRunOnce = () =>
     countOf(
       `SELECT count(*) AS n FROM schedule s
        WHERE (SELECT count(*) FROM job j WHERE j.schedule_id = s.id) <> 1
@@ -72,16 +72,16 @@ describe('schedules on four schedulers', () => {
           OR s.next_run_at <= now() OR s.last_run_job_id IS NULL`,
     );
 
-  it('run each of 200 due schedules once if twenty ticks run concurrently', async () => {
+  it('each of 200 due schedules runs once if twenty ticks run concurrently', async () => {
     await makeDue(200);
     await start({ SCHEDULE_TICK_MS: '100' });
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => call(schedulers[n % 4]!)));
     for (const { status, body } of answers) expect([status, body.failed]).toEqual([200, []]);
     await waitFor('all jobs', async () => (await jobs()) >= 200);
-    expect([await jobs(), await notOnce()]).toEqual([200, 0]);
+    expect([await jobs(), await countNotRunOnce()]).toEqual([200, 0]);
   });
 
-  it('run each due schedule once if one scheduler is killed in the middle of a tick', async () => {
+  it('each due schedule runs once if one scheduler is killed in the middle of a tick', async () => {
     await start({ SCHEDULE_TICK_MS: '3600000' });
     await makeDue(1000);
     const [victim, ...others] = schedulers as [ServiceProcess, ...ServiceProcess[]];
@@ -93,7 +93,7 @@ describe('schedules on four schedulers', () => {
     expect(done).toBeLessThan(1000);
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => call(others[n % 3]!)));
     for (const { status, body } of answers) expect([status, body.failed]).toEqual([200, []]);
-    expect([await jobs(), await notOnce()]).toEqual([1000, 0]);
+    expect([await jobs(), await countNotRunOnce()]).toEqual([1000, 0]);
     expect(answers.reduce((sum, { body }) => sum + body.launched.length, 0)).toBe(1000 - done);
   });
 });

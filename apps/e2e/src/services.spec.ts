@@ -24,7 +24,7 @@ describe('the six apps in six processes', () => {
     await fixture?.close();
   });
 
-  it('handle the messages of other apps: each queue’s canary is handled by the app that owns the queue', async () => {
+  it('the canary of each queue is handled by the app that owns the queue', async () => {
     await client.post('/api/admin/queue-probes', {});
     const queues = await waitFor('the canaries', async () => {
       const answer = await client.get('/api/admin/queues');
@@ -35,7 +35,7 @@ describe('the six apps in six processes', () => {
     for (const { app, lastProbe } of queues) expect(lastProbe.handledBy).toBe(app);
   });
 
-  it('pass the request id and the trace from the gateway to the app that handles the message', async () => {
+  it('the audit log has the request id of a call whose message another app has handled', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     await fixture.query(`UPDATE outbox SET attempts = 0`);
     const answer = await client
@@ -47,7 +47,7 @@ describe('the six apps in six processes', () => {
     expect(audit.body.entries[0].requestId).toBe('across-processes');
   });
 
-  it('serve only the paths that they own', async () => {
+  it('each app serves only the paths that it owns', async () => {
     for (const [app, service] of services) {
       if (app === 'gateway') continue;
       expect((await client.with({}).send('GET', '/api/users')).status).toBe(200);
@@ -58,7 +58,7 @@ describe('the six apps in six processes', () => {
     expect(ownerOf('/api/users')).toBe('gateway');
   });
 
-  it('lose no accepted message when each app is killed', async () => {
+  it('no accepted message is lost when each app is killed', async () => {
     await fixture.query('DELETE FROM queue_probe');
     const queues = (await client.get('/api/admin/queues')).body.queues.length;
     const victims: ServiceApp[] = Array.from({ length: kills }, (_, at) => serviceApps[at % serviceApps.length]!);
@@ -98,14 +98,14 @@ describe('the six apps in six processes', () => {
     expect((await fetch(`${services.get('ingest')!.url}/api/agent/heartbeat`, { method: 'POST' })).status).toBe(401);
   });
 
-  it('exit with code 0 on SIGTERM', async () => {
+  it('each app exits with code 0 on SIGTERM', async () => {
     const codes = await Promise.all([...services.values()].map((service) => service.end('SIGTERM')));
     expect(codes).toEqual(serviceApps.map(() => 0));
   });
 });
 
 describe('a service that cannot start', () => {
-  it('reports all configuration errors at once, and no secret', async () => {
+  it('a service that cannot start reports all configuration errors at once, and no secret', async () => {
     const start = ServiceProcess.start('gateway', { PORT: 'many', MASTER_KEYS: 'hush', DATABASE_URL: 'nonsense' });
     const error: Error = await start.then(
       () => new Error('it started'),

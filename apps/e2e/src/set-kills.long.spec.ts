@@ -46,7 +46,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     });
     admin = admin?.at(service.url) ?? (await new HttpClient(service.url).signIn('one@example.com', password));
   };
-  const one = async (sql: string) => (await pool.query<Record<string, number>>(sql)).rows[0]!;
+  const queryRow = async (sql: string) => (await pool.query<Record<string, number>>(sql)).rows[0]!;
 
   beforeAll(async () => {
     database = await cloneDatabase();
@@ -85,7 +85,11 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     ).rows.map(({ pid }) => pid);
 
   /** Kills the process while it waits at the gate. Then the statements are rolled back, or the commits completed. */
-  async function killedAt(gate: Gate, work: () => Promise<unknown>, then: 'rolled back' | 'completed'): Promise<void> {
+  async function killAtGate(
+    gate: Gate,
+    work: () => Promise<unknown>,
+    then: 'rolled back' | 'completed',
+  ): Promise<void> {
     const keeper: PoolClient = await pool.connect();
     await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, gate]);
     await work();
@@ -113,21 +117,21 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     expect(answers.map(({ body }) => body)).toEqual(jobIds.map(() => ({ accepted: true, status })));
   }
 
-  const started = (jobIds: string[]) =>
+  const untilStarted = (jobIds: string[]) =>
     waitFor('each run’s command', async () => {
       const { rows } = await pool.query('SELECT FROM job WHERE id = ANY($1) AND command_id IS NOT NULL', [jobIds]);
       return rows.length === jobIds.length;
     });
-  const costsBooked = (runs: number) =>
+  const untilCostsBooked = (runs: number) =>
     waitFor('each run’s cost', async () => {
-      const { costs, messages } = await one(
+      const { costs, messages } = await queryRow(
         `SELECT (SELECT count(*)::int FROM run_cost) AS costs, (SELECT count(*)::int FROM outbox) AS messages`,
       );
       return costs === runs && messages === 0;
     });
   /** The usage counter, with its differences from the events and costs. */
-  const counted = () =>
-    one(`SELECT runs::int, completed::int, (SELECT count(*)::int FROM usage_event WHERE NOT counted) AS uncounted,
+  const readUsageCounter = () =>
+    queryRow(`SELECT runs::int, completed::int, (SELECT count(*)::int FROM usage_event WHERE NOT counted) AS uncounted,
            (SELECT sum(total_micros) FROM run_cost)::int - spend_micros::int AS difference FROM usage_counter`);
 
   let jobIds: string[];
@@ -139,20 +143,22 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
   };
   let launching: Promise<PromiseSettledResult<unknown>[]>;
 
-  it('has no run of 32 concurrent launches if it dies before their statements are executed', async () => {
-    await killedAt('launch', launchUnanswered, 'rolled back');
+  it('none of 32 concurrent launches has a run if the process dies before their statements execute', async () => {
+    await killAtGate('launch', launchUnanswered, 'rolled back');
     expect(new Set((await launching).map(({ status }) => status))).toEqual(new Set(['rejected']));
-    expect(await one('SELECT count(*)::int AS jobs FROM job')).toEqual({ jobs: 0 });
+    expect(await queryRow('SELECT count(*)::int AS jobs FROM job')).toEqual({ jobs: 0 });
   });
 
-  it('has each run of a set whole if it dies before it knows that the set was committed', async () => {
-    await killedAt('launch’s commit', launchUnanswered, 'completed');
+  it('each run of a set of launches is complete if the process dies before it learns of the commit', async () => {
+    await killAtGate('launch’s commit', launchUnanswered, 'completed');
     await launching;
     await waitFor('a command for each run', async () => {
-      const { jobs, commands } = await one(`SELECT count(*)::int AS jobs, count(command_id)::int AS commands FROM job`);
+      const { jobs, commands } = await queryRow(
+        `SELECT count(*)::int AS jobs, count(command_id)::int AS commands FROM job`,
+      );
       return jobs! > 0 && jobs === commands;
     });
-    const { jobs, ...others } = await one(
+    const { jobs, ...others } = await queryRow(
       `SELECT count(*)::int AS jobs, (SELECT count(*)::int FROM job_log_seen) AS logs,
               (SELECT count(*)::int FROM audit_entry WHERE action = 'job.launch') AS audits,
               (SELECT count(*)::int FROM timeline_entry WHERE message = 'queued') AS entries,
@@ -164,26 +170,31 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     await pool.query('DELETE FROM job');
   });
 
-  it('gives each run one command if the process is killed while it starts the runs', async () => {
-    await killedAt('start', async () => (jobIds = await launchAll()), 'rolled back');
-    await started(jobIds);
-    const { commands } = await one(`SELECT count(*)::int AS commands FROM agent_command WHERE kind = 'run'`);
+  it('each run gets one command if the process is killed while it starts the runs', async () => {
+    await killAtGate('start', async () => (jobIds = await launchAll()), 'rolled back');
+    await untilStarted(jobIds);
+    const { commands } = await queryRow(`SELECT count(*)::int AS commands FROM agent_command WHERE kind = 'run'`);
     expect(commands).toBe(callers);
   });
 
-  it('costs and counts each run once if the process is killed in the middle of the set', async () => {
+  it('each run is costed and counted once if the process is killed while it books a set of costs', async () => {
     await report(jobIds, 'running');
-    await killedAt('cost', () => report(jobIds, 'completed'), 'rolled back');
-    await costsBooked(callers);
-    expect(await counted()).toEqual({ runs: callers, completed: callers, uncounted: 0, difference: 0 });
+    await killAtGate('cost', () => report(jobIds, 'completed'), 'rolled back');
+    await untilCostsBooked(callers);
+    expect(await readUsageCounter()).toEqual({ runs: callers, completed: callers, uncounted: 0, difference: 0 });
   });
 
-  it('costs and counts each run once if the process is killed before it learns of the commit', async () => {
+  it('each run is costed and counted once if the process dies before it learns of the commit', async () => {
     const more = await launchAll();
-    await started(more);
+    await untilStarted(more);
     await report(more, 'running');
-    await killedAt('cost’s commit', () => report(more, 'completed'), 'completed');
-    await costsBooked(2 * callers);
-    expect(await counted()).toEqual({ runs: 2 * callers, completed: 2 * callers, uncounted: 0, difference: 0 });
+    await killAtGate('cost’s commit', () => report(more, 'completed'), 'completed');
+    await untilCostsBooked(2 * callers);
+    expect(await readUsageCounter()).toEqual({
+      runs: 2 * callers,
+      completed: 2 * callers,
+      uncounted: 0,
+      difference: 0,
+    });
   });
 });

@@ -43,8 +43,8 @@ async function sharedService(): Promise<ServiceFacts> {
   channel('muster:service').publish({});
   const name = isLongForm() ? `worker-${process.env['JEST_WORKER_ID']}` : 'all';
   const file = join(testStack().servicesDir, `${name}.json`);
-  if (isFirst(`${file}.claimed`)) {
-    const { start, ...facts } = await startService({}, untilGone(process.ppid));
+  if (createsFile(`${file}.claimed`)) {
+    const { start, ...facts } = await startService({}, endWithProcess(process.ppid));
     writeFileSync(`${file}.written`, JSON.stringify({ ...facts, pid: start.pid }));
     renameSync(`${file}.written`, file);
   }
@@ -53,7 +53,7 @@ async function sharedService(): Promise<ServiceFacts> {
 }
 
 /** Whether this process is the first one: it could create the file. */
-function isFirst(file: string): boolean {
+function createsFile(file: string): boolean {
   try {
     writeFileSync(file, '', { flag: 'wx' });
     return true;
@@ -66,7 +66,7 @@ function isFirst(file: string): boolean {
  * Wraps a command so that it ends when the process `run` ends. `npm start` ends with its parent process, and a worker
  * process of Jest may end before the run.
  */
-function untilGone(run: number): string[] {
+function endWithProcess(run: number): string[] {
   const script = `trap 'kill $own' TERM
 "$@" & own=$!
 while [ -e /proc/${run} ] && kill -0 $own; do sleep 1; done

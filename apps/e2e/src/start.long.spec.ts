@@ -35,7 +35,7 @@ describe('npm start that is killed and started again', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('restarts a process that dies', async () => {
+  it('npm start restarts Postgres, Redis or the service if that process dies', async () => {
     const http = new HttpClient(`http://127.0.0.1:${port}`);
     for (const part of ['postgres -D', 'redis-server', 'standalone']) {
       const victim = processesOf(dataDir).find(({ command }) => command.includes(part));
@@ -55,7 +55,7 @@ describe('npm start that is killed and started again', () => {
     }
   });
 
-  it('leaves no process behind after a SIGKILL, and can be started again', async () => {
+  it('npm start leaves no process behind after a SIGKILL, and can be started again', async () => {
     // A worker of a local agent outlives its service, and the next start may take it over.
     const left = processesOf(dataDir).flatMap(({ pid, command }) => (command.includes('worker') ? [] : [pid]));
     await running.end('SIGKILL');
@@ -67,7 +67,7 @@ describe('npm start that is killed and started again', () => {
     await waitFor('all processes of the second start to end', () => processesOf(dataDir).length === 0);
   });
 
-  it('uses the credentials of its environment, and deletes all data with --reset', async () => {
+  it('npm start uses the credentials of its environment, and deletes all data with --reset', async () => {
     const port = await freePort();
     const credentials = {
       BOOTSTRAP_ORGANIZATION: 'Given',
@@ -87,7 +87,7 @@ describe('npm start that is killed and started again', () => {
     await started.end('SIGTERM');
   });
 
-  it('runs twice on different ports and folders', async () => {
+  it('npm start can run twice on different ports and folders', async () => {
     const other = await mkdtemp(join(tmpdir(), 'muster-start-'));
     const ports = [await freePort(), await freePort()];
     const both = [dataDir, other].map((folder, i) => start(['--port', String(ports[i]), '--data-dir', folder]));
@@ -119,7 +119,7 @@ describe('npm start on an existing data folder', () => {
     return started;
   };
 
-  it('keeps its data, prints no credentials, and waits for a start that is ending', async () => {
+  it('a second npm start keeps the data, prints no credentials, and waits for the end of the first', async () => {
     const port = await freePort();
     const first = start(['--port', String(port), '--data-dir', dataDir]);
     await first.ready();
@@ -148,7 +148,7 @@ describe('npm start on an existing data folder', () => {
     expect(await second.end('SIGTERM')).toBe(0);
   });
 
-  it('keeps the worker of its agent running while the service restarts', async () => {
+  it('the worker of a local agent keeps running while the service restarts', async () => {
     const port = await freePort();
     const folder = await mkdtemp(join(tmpdir(), 'muster-start-demo-'));
     const started = start(['--port', String(port), '--data-dir', folder]);
@@ -197,7 +197,7 @@ describe('npm start on an existing data folder', () => {
   it.each([
     [
       'a port in use',
-      async () => ['--port', String(await takenPort()), '--data-dir', join(dataDir, 'unused')],
+      async () => ['--port', String(await occupyPort()), '--data-dir', join(dataDir, 'unused')],
       /Port \d+ is used by another program; choose a free one/,
     ],
     ['an invalid port', async () => ['--port', 'http'], /"http" is not a port/],
@@ -208,7 +208,7 @@ describe('npm start on an existing data folder', () => {
       async () => ['--port', String(await freePort()), '--data-dir', '/dev/null/x'],
       /data folder \/dev\/null\/x cannot be created/,
     ],
-  ])('reports an error in one sentence: %s', async (_, args, sentence) => {
+  ])('npm start reports an error in one sentence: %s', async (_, args, sentence) => {
     const started = start(await args());
     expect(await started.exit).toBe(1);
     expect(started.output.trim().split('\n').filter(Boolean).at(-1)).toMatch(sentence);
@@ -218,7 +218,7 @@ describe('npm start on an existing data folder', () => {
 
 const takers: { close(): void }[] = [];
 
-async function takenPort(): Promise<number> {
+async function occupyPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   takers.push(server);
   await new Promise((resolve) => server.once('listening', resolve));

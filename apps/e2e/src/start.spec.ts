@@ -29,7 +29,7 @@ describe('npm start', () => {
     return started;
   };
 
-  it('starts on one port, prints its credentials once, and runs its example to the end', async () => {
+  it('npm start uses one port, prints its credentials once, and runs its example to the end', async () => {
     port = await freePort();
     const first = start(['--port', String(port), '--data-dir', dataDir]);
     running = first;
@@ -57,20 +57,20 @@ describe('npm start', () => {
     await waitFor('the cost of the example', async () => (await api.get(path)).body.totalCostUsd > 0);
   });
 
-  it('refuses a second start on the same data, and does not disturb the first', async () => {
+  it('a second npm start on the same data is refused, and does not disturb the first', async () => {
     const second = start(['--port', String(await freePort()), '--data-dir', dataDir]);
     expect(await second.exit).toBe(1);
     expect(second.output).toMatch(/muster: Another Muster \(pid \d+\) is using/);
     expect((await fetch(`http://127.0.0.1:${port}/api/health/deep`)).status).toBe(200);
   });
 
-  it('ends all processes on SIGTERM', async () => {
+  it('npm start ends all its processes on SIGTERM', async () => {
     expect(await running!.end('SIGTERM')).toBe(0);
     await waitFor('all processes to end', () => processesOf(dataDir).length === 0);
     running = undefined;
   });
 
-  it('reports an unknown option in one sentence', async () => {
+  it('npm start reports an unknown option in one sentence', async () => {
     const wrong = start(['--prot', '1']);
     expect(await wrong.exit).toBe(1);
     const lastLine = wrong.output.trim().split('\n').filter(Boolean).at(-1);

@@ -4,7 +4,7 @@ import type { Pool, PoolClient } from 'pg';
 /** First key of the advisory locks of the gates. */
 const kind = 4242;
 
-/** The event of the trigger that holds the statement, for each gate. */
+/** For each gate, the event of the SQL trigger that holds the statement, such as `BEFORE INSERT ON job`. */
 export type GateTriggers<Gate extends string> = Record<Gate, string>;
 
 /**

@@ -22,7 +22,7 @@ export class StoreGate {
     const server = createServer();
     const gate = new StoreGate(server, new URL(store));
     server.on('request', (incoming, answer) => {
-      void gate.pass(incoming).then(
+      void gate.forwardRequest(incoming).then(
         (upstreamResponse) => {
           answer.writeHead(upstreamResponse.statusCode!, upstreamResponse.rawHeaders);
           upstreamResponse.pipe(answer);
@@ -53,7 +53,7 @@ export class StoreGate {
     this.server.close();
   }
 
-  private async pass(incoming: IncomingMessage): Promise<IncomingMessage> {
+  private async forwardRequest(incoming: IncomingMessage): Promise<IncomingMessage> {
     const { method, url, headers } = incoming;
     const { heldRequest } = this;
     const isHeld = heldRequest !== null && heldRequest.method === method && heldRequest.path.test(url!);

@@ -40,11 +40,11 @@ describe('the OpenTelemetry modules of a service', () => {
     return JSON.parse(readFileSync(file, 'utf8')) as string[];
   }
 
-  it('are not loaded without a collector', async () => {
+  it('OpenTelemetry modules are not loaded if no collector is configured', async () => {
     expect(await loaded({})).toEqual([]);
   });
 
-  it('are loaded with a collector', async () => {
+  it('OpenTelemetry modules are loaded if a collector is configured', async () => {
     expect((await loaded({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })).length).toBeGreaterThan(50);
   });
 });

@@ -141,7 +141,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     return parent ? [...pathOf(spans, parent), span.name] : [span.name];
   }
 
-  it('leads from the launch request through outbox, queue, dispatch, push, worker and steps to metering', async () => {
+  it('a trace leads from the launch request through outbox, queue, dispatch, push and worker to metering', async () => {
     const jobId = await launch(caller.traceId, 'no');
     const spans = await wholeTrace(caller.traceId);
     const request = named(spans, 'POST /api/jobs/launch');
@@ -190,7 +190,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     expect(collector.headers[0]).toMatchObject({ 'x-tenant': 'muster of tests' });
   });
 
-  it('contains no secret and no value of a variable, also in the names of its spans', async () => {
+  it('a trace contains no secret and no value of a variable, also in the names of its spans', async () => {
     const sent = collector.bodies.join('\n');
     expect(sent).toContain('step Open the portal');
     const cookie = admin.headers['cookie']!.split('=')[1]!;
@@ -201,7 +201,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     }
   });
 
-  it('appears in the log lines of the processes that it passed', () => {
+  it('a trace appears in the log lines of the processes that it passed', () => {
     for (const app of ['gateway', 'ingest'] as const) {
       const lines = services
         .get(app)!
@@ -212,7 +212,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     }
   });
 
-  it('stays one trace if the worker is killed in the middle of the run', async () => {
+  it('a run keeps its one trace if the worker is killed in the middle of the run', async () => {
     const traceId = 'c0ffee00000000000000000000000001';
     const jobId = await launch(traceId, 'yes');
     const mark = join(folder, 'marks', jobId);
@@ -228,7 +228,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     );
   });
 
-  it('contains the worker’s span even if the worker does not end the run', async () => {
+  it('a trace contains the worker’s span even if the worker does not end the run', async () => {
     rmSync(join(folder, 'marks', 'go'));
     const traceId = 'c0ffee00000000000000000000000002';
     const jobId = await launch(traceId, 'yes');

@@ -28,7 +28,7 @@ export class TwoHostService {
     const fixture = new TwoHostService(await mkdtemp(join(tmpdir(), 'muster-far-')), new TwoHosts());
     execFileSync(process.execPath, [join(root, 'apps/worker/one-file.mjs'), join(fixture.folder, 'muster-worker.js')]);
     await fixture.start();
-    const http = new HttpClient(await fixture.hosts.front(servicePort, fixture.folder));
+    const http = new HttpClient(await fixture.hosts.exposePort(servicePort, fixture.folder));
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(fixture.service.output)!;
     fixture.admin = await http.signIn(email!, password!);
     fixture.api = http.withKey(/API key +(msk_\S+)/.exec(fixture.service.output)![1]!);

@@ -52,7 +52,7 @@ export class TwoHosts {
   }
 
   /** Makes the service's port reachable from the test. Returns the base URL. */
-  async front(port: number, folder: string): Promise<string> {
+  async exposePort(port: number, folder: string): Promise<string> {
     const path = join(folder, 'front.sock');
     const relay = `const net = require('net'); net.createServer((one) => {
       const other = net.connect(${port}, '${this.service.address}');

@@ -98,20 +98,20 @@ describe('webhook events while processes are killed', () => {
   });
 
   async function makeAgent({ admin }: Org): Promise<string> {
-    const created = await atGateway({ admin }).post('/api/agents', { name: newId(), provider: 'external' });
+    const created = await gatewayClientOf({ admin }).post('/api/agents', { name: newId(), provider: 'external' });
     expect(created.status).toBe(201);
     return created.body.agent.id;
   }
 
   /** Returns the client for the current address of the gateway. */
-  function atGateway({ admin }: Pick<Org, 'admin'>): HttpClient {
+  function gatewayClientOf({ admin }: Pick<Org, 'admin'>): HttpClient {
     return admin.at(services.gateway.url);
   }
 
   /** Launches a job that stays queued because its agent is offline, so the gateway itself records its cancellation. */
-  async function waitingRun(org: Org): Promise<string> {
+  async function launchQueuedJob(org: Org): Promise<string> {
     const agentId = await makeAgent(org);
-    const client = atGateway(org);
+    const client = gatewayClientOf(org);
     const { body: workflow } = await client.post('/api/workflows', { name: newId(), script: 'pass' });
     const launched = await client.post('/api/jobs/launch', { workflowId: workflow.id, agentId });
     expect(launched.status).toBe(202);
@@ -119,11 +119,11 @@ describe('webhook events while processes are killed', () => {
   }
 
   /** Cancels the job; repeats the request until it is answered. */
-  async function cancels(org: Org, jobId: string): Promise<void> {
+  async function cancelJob(org: Org, jobId: string): Promise<void> {
     await waitFor(
       'the cancellation to be answered',
       async () => {
-        const answer = await atGateway(org)
+        const answer = await gatewayClientOf(org)
           .post(`/api/jobs/${jobId}/cancel`)
           .catch(() => null);
         // 409: an earlier request was executed, but its answer was lost.
@@ -134,7 +134,7 @@ describe('webhook events while processes are killed', () => {
   }
 
   /** Sends a worker's handshake; repeats it until it is answered. */
-  async function comesOnline({ workerKey }: Org, agentId: string): Promise<void> {
+  async function sendHandshake({ workerKey }: Org, agentId: string): Promise<void> {
     const bootId = newId();
     await waitFor(
       'the handshake to be answered',
@@ -174,11 +174,11 @@ describe('webhook events while processes are killed', () => {
   /** Events that the last test expects. A delivery that a killed process had claimed waits for its lease to end. */
   const expectedEvents: [Org, string][] = [];
 
-  it.each(killed)('are committed if, at the gate "%s", %s is killed', async (gateName, app) => {
+  it.each(killed)('webhook events are committed if, at the gate "%s", %s is killed', async (gateName, app) => {
     const org = orgs[0]!;
     const agentId = await makeAgent(org);
     const gate = await gates.close(gateName);
-    const handshake = comesOnline(org, agentId);
+    const handshake = sendHandshake(org, agentId);
     await gate.reached();
     await services[app].end('SIGKILL');
     await gate.open();
@@ -187,7 +187,7 @@ describe('webhook events while processes are killed', () => {
     expectedEvents.push([org, agentId]);
   });
 
-  it('are accepted by the receiver while the sender is killed before it gets the answer', async () => {
+  it('a webhook delivery is repeated if the sender is killed before it gets the receiver’s answer', async () => {
     const org = orgs[0]!;
     const agentId = await makeAgent(org);
     let death: Promise<unknown> | undefined;
@@ -195,7 +195,7 @@ describe('webhook events while processes are killed', () => {
       death ??= services['feedback-sync'].end('SIGKILL');
       await death;
     };
-    await comesOnline(org, agentId);
+    await sendHandshake(org, agentId);
     await waitFor('the sender to be killed', () => death !== undefined);
     await death;
     beforeAnswer = () => undefined;
@@ -203,11 +203,11 @@ describe('webhook events while processes are killed', () => {
     expectedEvents.push([org, agentId]);
   });
 
-  it('are committed if ingest and the scheduler are killed right after the commit', async () => {
+  it('webhook events are not lost if ingest and the scheduler are killed right after the commit', async () => {
     for (let round = 0; round < kills; round += 1) {
       const org = orgs[round % 2]!;
       const agentId = await makeAgent(org);
-      await comesOnline(org, agentId);
+      await sendHandshake(org, agentId);
       // The commit was answered, but the queue message may not have been published.
       await Promise.all([services.ingest.end('SIGKILL'), services.scheduler.end('SIGKILL')]);
       await start('ingest');
@@ -216,11 +216,11 @@ describe('webhook events while processes are killed', () => {
     }
   });
 
-  it('are recorded once if the gateway is killed while it records them, and the request is repeated', async () => {
+  it('a webhook event is recorded once if the gateway is killed and the request is repeated', async () => {
     const org = orgs[0]!;
-    const jobId = await waitingRun(org);
+    const jobId = await launchQueuedJob(org);
     const gate = await gates.close('event insert');
-    const lost = atGateway(org).post(`/api/jobs/${jobId}/cancel`);
+    const lost = gatewayClientOf(org).post(`/api/jobs/${jobId}/cancel`);
     lost.catch(() => undefined);
     await gate.reached();
     await services.gateway.end('SIGKILL');
@@ -229,17 +229,17 @@ describe('webhook events while processes are killed', () => {
     await start('gateway');
     const eventCount = async () =>
       (await pool.query('SELECT FROM webhook_event WHERE subject_id = $1', [jobId])).rowCount;
-    const { status } = (await atGateway(org).get(`/api/jobs/${jobId}`)).body;
+    const { status } = (await gatewayClientOf(org).get(`/api/jobs/${jobId}`)).body;
     expect([status, await eventCount()]).toEqual(status === 'queued' ? ['queued', 0] : ['cancelled', 1]);
-    await cancels(org, jobId);
+    await cancelJob(org, jobId);
     await expectDelivered(org, jobId);
     expect(await eventCount()).toBe(1);
   });
 
-  it('are delivered if the gateway and the scheduler are killed right after the commit', async () => {
+  it('webhook events are delivered if gateway and scheduler are killed right after the commit', async () => {
     for (const org of orgs) {
-      const jobId = await waitingRun(org);
-      await cancels(org, jobId);
+      const jobId = await launchQueuedJob(org);
+      await cancelJob(org, jobId);
       await Promise.all([services.gateway.end('SIGKILL'), services.scheduler.end('SIGKILL')]);
       await start('gateway');
       await start('scheduler');
@@ -247,10 +247,10 @@ describe('webhook events while processes are killed', () => {
     }
   });
 
-  it('are delivered to the endpoints of their own organization only, also for all kills above', async () => {
+  it('webhook events reach only the endpoints of their own organization, also after all kills', async () => {
     const [first, second] = orgs as [Org, Org];
     const agents = await Promise.all([first, second].map((org) => makeAgent(org)));
-    await Promise.all([first, second].map((org, at) => comesOnline(org, agents[at]!)));
+    await Promise.all([first, second].map((org, at) => sendHandshake(org, agents[at]!)));
     expectedEvents.push([first, agents[0]!], [second, agents[1]!]);
     for (const [org, agentId] of expectedEvents) await expectDelivered(org, agentId);
     await waitFor('every webhook message to be handled', async () => {

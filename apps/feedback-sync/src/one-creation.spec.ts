@@ -51,7 +51,7 @@ describe('the creation of an issue and a task', () => {
   const itemCounts = (id: string) => [trackers.issuesOf(id).length, trackers.tasksOf(id).length];
 
   it.each(['codehost', 'tasktracker'] as const)(
-    'is left to another process that took over between the search and the creation, at the %s',
+    'a sync creates nothing at the %s if another sync took over after the search',
     async (name) => {
       const id = await off.submit();
       const slow = frozenAt(name, async () => {
@@ -66,7 +66,7 @@ describe('the creation of an issue and a task', () => {
     },
   );
 
-  it('is left to another process that holds the lease', async () => {
+  it('a sync creates nothing at the trackers if another sync holds the lease', async () => {
     const id = await off.submit();
     const taken = frozenAt('codehost', async () => {
       await off.sql('UPDATE feedback_work_item SET lease = gen_random_uuid() WHERE submission_id = $1', [id]);
@@ -78,7 +78,7 @@ describe('the creation of an issue and a task', () => {
     expect(itemCounts(id)).toEqual([1, 1]);
   });
 
-  it('is not taken over during a long search for the marker', async () => {
+  it('a sync keeps its lease during a long search for the marker', async () => {
     const id = await off.submit();
     let others = 0;
     const slow = parts.trackers.map((tracker) =>

@@ -30,7 +30,7 @@ describe('feedback with an issue at the code host', () => {
   };
 
   it.each(['from its branch', 'with its marker in the text'])(
-    'is in progress while a pull request %s is open, and triaged when it is closed',
+    'feedback is in progress while a pull request %s is open, and triaged when it is closed',
     async (how) => {
       const id = await submitted();
       const other = await submitted();
@@ -39,7 +39,7 @@ describe('feedback with an issue at the code host', () => {
         branch: isBranch ? `feedback/${id.slice(-12)}` : 'fix-it',
         body: isBranch ? null : `Fixes the list.\n\nmuster-feedback:${id}`,
       });
-      // Newer pull requests follow it.
+      // Opens more pull requests after the searched one.
       for (let n = 0; n < 4; n += 1) trackers.openPull({ branch: `other-${n}`, body: 'Something else' });
       expect([await syncedStatus(id), await syncedStatus(other)]).toEqual(['in_progress', 'triaged']);
       expect(trackers.tasksOf(id)[0]!.status.type).toBe('custom');
@@ -55,17 +55,20 @@ describe('feedback with an issue at the code host', () => {
   it.each([
     ['assignment', dana, 'in_progress', 'open', 'custom'],
     ['closing', closed, 'resolved', 'closed', 'done'],
-  ])('follows the %s of its issue in the second of the task’s creation', async (_, change, status, state, type) => {
-    const id = await submitted();
-    const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
-    // The code host truncates the time to the second, which is before the task was created.
-    trackers.moveIssue(issue!, change, new Date(Number(task!.date_created)));
-    expect(await syncedStatus(id)).toBe(status);
-    expect([issue!.state, task!.status.type]).toEqual([state, type]);
-    expect(await syncedStatus(id)).toBe(status);
-  });
+  ])(
+    'the status of feedback follows the %s of its issue in the second in which its task was created',
+    async (_, change, status, state, type) => {
+      const id = await submitted();
+      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+      // The code host truncates the time to the second, which is before the task was created.
+      trackers.moveIssue(issue!, change, new Date(Number(task!.date_created)));
+      expect(await syncedStatus(id)).toBe(status);
+      expect([issue!.state, task!.status.type]).toEqual([state, type]);
+      expect(await syncedStatus(id)).toBe(status);
+    },
+  );
 
-  it('follows an assignment of its issue before the first sync', async () => {
+  it('the status of feedback follows an assignment of its issue before the first sync', async () => {
     trackers.mishap = ({ method, path }) => {
       const number = /\/issues\/(\d+)$/.exec(path)?.[1];
       const issue = trackers.issues.find((each) => each.number === Number(number));
@@ -78,7 +81,7 @@ describe('feedback with an issue at the code host', () => {
     expect(trackers.tasksOf(id)[0]!.status.type).toBe('custom');
   });
 
-  it('follows the closing of its issue in the second in which the sync reopened it', async () => {
+  it('the status of feedback follows a closing of its issue in the second in which a sync reopened it', async () => {
     const id = await submitted();
     const [issue] = trackers.issuesOf(id);
     trackers.moveIssue(issue!, closed);
@@ -95,7 +98,7 @@ describe('feedback with an issue at the code host', () => {
     expect(issue!.state).toBe('closed');
   });
 
-  it('follows the later change of its task, which was made while the task tracker was down', async () => {
+  it('the status of feedback follows a later change of its task that was made while the tracker was down', async () => {
     const id = await submitted();
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
     trackers.mishap = ({ path }) => (path.includes('/task') ? { status: 503 } : undefined);
@@ -109,7 +112,7 @@ describe('feedback with an issue at the code host', () => {
     expect([issue!.state_reason, task!.status.status]).toEqual(['completed', 'ready']);
   });
 
-  it('is found on a later page by its marker, and no pull request with the marker is used', async () => {
+  it('a created issue is found by its marker on a later page, and a pull request is not taken for it', async () => {
     let lost = 1;
     trackers.mishap = async ({ method, path, body }) => {
       if (method !== 'POST' || !path.endsWith('/issues') || lost-- <= 0) return undefined;
@@ -122,7 +125,7 @@ describe('feedback with an issue at the code host', () => {
     expect(trackers.calls.some(({ path }) => /^\/repositories\/42\/issues\?.*page=/.test(path))).toBe(true);
   });
 
-  it('sends no token to a next page with another origin, and creates no issue before a complete search', async () => {
+  it('a sync sends no token to another origin, and creates no issue before a complete search', async () => {
     const elsewhere = await FakeTrackers.start();
     const url = elsewhere.env['FEEDBACK_CODEHOST_API_URL'];
     trackers.mishap = ({ method, path }) =>
@@ -145,24 +148,27 @@ describe('feedback with an issue at the code host', () => {
   it.each<[string, Record<string, string>, string]>([
     ['headers', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': 'soon' }, 'no'],
     ['message', {}, 'You have exceeded a secondary rate limit'],
-  ])('pauses the tracker without stopping it if the %s of a 403 report a rate limit', async (_, headers, message) => {
-    const sentHeaders = { ...headers };
-    if (sentHeaders['x-ratelimit-reset']) sentHeaders['x-ratelimit-reset'] = String(Math.ceil(Date.now() / 1000) + 1);
-    let limited = 1;
-    trackers.mishap = ({ method, path }) =>
-      method === 'POST' && path.endsWith('/issues') && limited-- > 0
-        ? { status: 403, headers: sentHeaders, body: { message } }
-        : undefined;
-    const id = await on.submit();
-    const pause = await waitFor('the pause', async () => (await on.sql('SELECT * FROM feedback_tracker'))[0]);
-    expect(pause).toMatchObject({ tracker: 'codehost', stoppedAt: null, pausedUntil: expect.any(Date) });
-    await on.sql('UPDATE feedback_tracker SET paused_until = now() - make_interval(secs => 1)');
-    await on.requestSync(id);
-    await on.waitUntilSynced(id);
-    expect(trackers.issuesOf(id)).toHaveLength(1);
-  });
+  ])(
+    'a tracker is paused and not stopped if the %s of a 403 response report a rate limit',
+    async (_, headers, message) => {
+      const sentHeaders = { ...headers };
+      if (sentHeaders['x-ratelimit-reset']) sentHeaders['x-ratelimit-reset'] = String(Math.ceil(Date.now() / 1000) + 1);
+      let limited = 1;
+      trackers.mishap = ({ method, path }) =>
+        method === 'POST' && path.endsWith('/issues') && limited-- > 0
+          ? { status: 403, headers: sentHeaders, body: { message } }
+          : undefined;
+      const id = await on.submit();
+      const pause = await waitFor('the pause', async () => (await on.sql('SELECT * FROM feedback_tracker'))[0]);
+      expect(pause).toMatchObject({ tracker: 'codehost', stoppedAt: null, pausedUntil: expect.any(Date) });
+      await on.sql('UPDATE feedback_tracker SET paused_until = now() - make_interval(secs => 1)');
+      await on.requestSync(id);
+      await on.waitUntilSynced(id);
+      expect(trackers.issuesOf(id)).toHaveLength(1);
+    },
+  );
 
-  it('records a refused branch in its history once, and syncs without it', async () => {
+  it('a refused branch is recorded in the history once, and the feedback is synced without a branch', async () => {
     trackers.mishap = ({ method, path }) =>
       method === 'POST' && path.endsWith('/git/refs')
         ? { status: 422, body: { message: 'Branches are protected' } }

@@ -41,7 +41,7 @@ describe('the nightly reconciliation', () => {
   const requestCounts = async () =>
     (await off.sql('SELECT armed FROM feedback_work_item')).map(({ armed }) => armed as number);
 
-  it('resumes at its cursor after an interruption, and requests each sync once', async () => {
+  it('an interrupted reconciliation resumes at its cursor, and requests each sync once', async () => {
     const { db } = off.harness;
     await linked(1203);
     const now = new Date();
@@ -57,7 +57,7 @@ describe('the nightly reconciliation', () => {
     expect(new Set(await requestCounts())).toEqual(new Set([2]));
   });
 
-  it('is finished when all items are synced, not when their syncs are requested', async () => {
+  it('a reconciliation is finished when all items are synced, not when their syncs are requested', async () => {
     const { db } = off.harness;
     const [{ submissionId }] = await linked(1);
     await beginReconciliation(db, { nominalAt, now: new Date() });
@@ -68,7 +68,7 @@ describe('the nightly reconciliation', () => {
     expect(await row()).toMatchObject({ armed: 1, finishedAt: expect.any(Date) });
   });
 
-  it('skips unlinked items and submissions that were finished 90 days ago', async () => {
+  it('a reconciliation skips unlinked items and submissions that were finished over 90 days ago', async () => {
     await linked(1, ', now()');
     await linked(1);
     await off.sql(`UPDATE feedback_submission SET status = 'resolved', updated_at = now() - interval '91 days'`);
@@ -78,7 +78,7 @@ describe('the nightly reconciliation', () => {
     expect((await reconcileFeedback(off.harness.db, long())).armed).toBe(1);
   });
 
-  it('resumes in a new process and finds changes without a webhook, with few calls per item', async () => {
+  it('the nightly reconciliation resumes in a new process and finds changes that no webhook reported', async () => {
     const trackers = await FakeTrackers.start();
     const clock = new FakeClock('2026-03-02T03:00:00.000Z');
     const on = await startFeedbackSync({ env: trackers.env, clock });
@@ -120,7 +120,7 @@ describe('waiting feedback', () => {
   });
   afterAll(() => off.harness.close());
 
-  it('becomes due when a tracker without a link is configured', async () => {
+  it('feedback becomes due when a tracker is configured that has no item for the feedback yet', async () => {
     const id = await off.submit();
     const due = async () =>
       (await off.sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]))[0].dueAt !== null;
@@ -147,7 +147,7 @@ describe('waiting feedback', () => {
     expect(await due()).toBe(true);
   });
 
-  it('has its delivery ids deleted after 30 days, and not before', async () => {
+  it('the ids of received tracker webhooks are deleted after 30 days, and not before', async () => {
     const [young, old] = [newId(), newId()];
     for (const [id, days] of [
       [young, 29],

@@ -89,7 +89,7 @@ describe('feedback at the trackers', () => {
   const historyOf = (id: string) =>
     sql('SELECT * FROM feedback_status_change WHERE submission_id = $1 ORDER BY id', [id]);
 
-  it('becomes one issue and one linked task, with labels, a branch and enrichment by rules', async () => {
+  it('feedback becomes one issue and one linked task, with labels, a branch and enrichment by rules', async () => {
     const id = await submit({ description: '@boss: it crashed. muster-feedback:x', severity: 'high' });
     await waitUntilSynced(id);
     const [issue] = trackers.issuesOf(id);
@@ -109,7 +109,7 @@ describe('feedback at the trackers', () => {
     expect(item).toMatchObject({ severity: 'high', enrichedBy: 'rule' });
   });
 
-  it('propagates status changes in all directions; the later change wins, and no echo comes back', async () => {
+  it('a status change is copied to the other systems, and the latest change wins', async () => {
     const id = await submit();
     await waitUntilSynced(id);
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
@@ -125,7 +125,7 @@ describe('feedback at the trackers', () => {
     await set(id, 'rejected');
     expect(await syncedStatus(id)).toBe('rejected');
     expect([issue!.state_reason, task!.status.type]).toEqual(['not_planned', 'closed']);
-    // Both change; the later change wins.
+    // The issue and the task change; the later change wins.
     trackers.moveIssue(issue!, { state: 'open' }, new Date(Date.now() + 2000));
     trackers.moveTask(task!, 'doing', new Date(Date.now() + 1000));
     expect(await syncedStatus(id)).toBe('triaged');
@@ -137,7 +137,7 @@ describe('feedback at the trackers', () => {
     expect(trackers.calls.filter(({ method }) => method !== 'GET').length).toBe(calls);
   });
 
-  it('overwrites a tracker change that lost, even with a status that was written before', async () => {
+  it('a tracker change that is not the latest is overwritten, even with a status that was written before', async () => {
     const id = await submit();
     await waitUntilSynced(id);
     const [task] = trackers.tasksOf(id);
@@ -149,7 +149,7 @@ describe('feedback at the trackers', () => {
     expect(task!.status.type).toBe('custom');
   });
 
-  it('is unlinked with a reason if its task is gone, and keeps syncing the issue', async () => {
+  it('feedback is unlinked with a reason if its task is gone, and its issue is still synced', async () => {
     const id = await submit();
     await waitUntilSynced(id);
     const [issue] = trackers.issuesOf(id);
@@ -165,7 +165,7 @@ describe('feedback at the trackers', () => {
     expect(trackers.tasksOf(id)).toHaveLength(0);
   });
 
-  it('stops a tracker that rejects the credentials, records why, and resumes after a successful call', async () => {
+  it('a tracker that rejects the credentials is stopped with a reason, until a call succeeds', async () => {
     trackers.mishap = ({ path }) =>
       path.startsWith('/repos') ? { status: 401, body: { message: 'Bad credentials' } } : undefined;
     const id = await submit();
@@ -182,7 +182,7 @@ describe('feedback at the trackers', () => {
     expect(calls()).toBe(before);
     expect((await historyOf(id)).filter(({ reason }) => /^stopped: /.test(reason))).toHaveLength(1);
     trackers.mishap = () => undefined;
-    // Both are due again when the tracker is retried, ten minutes later.
+    // Both submissions are due again when the stopped tracker is retried, ten minutes later.
     const waits = await waitFor('both to wait', async () => {
       const rows = await sql(
         `SELECT extract(epoch FROM w.due_at - t.next_try_at)::float8 AS late,
@@ -203,7 +203,7 @@ describe('feedback at the trackers', () => {
     expect(await sql('SELECT 1 FROM feedback_tracker WHERE stopped_at IS NOT NULL')).toEqual([]);
   });
 
-  it('waits as long as a tracker requests, and retries failed calls', async () => {
+  it('the sync waits as long as a tracker requests, and retries failed calls', async () => {
     let limited = 1;
     let failed = 2;
     trackers.mishap = ({ path, method }) => {
@@ -220,7 +220,7 @@ describe('feedback at the trackers', () => {
     expect(await linksOf(id)).toMatchObject({ codehost: { attempts: 0 }, tasktracker: { attempts: 0, error: null } });
   });
 
-  it('searches a list that returns the same page for every page number', async () => {
+  it('the search for a task ends if the list returns the same page for every page number', async () => {
     const tasks = [{ id: 'other', url: 'https://tasks.test/t/other', description: 'x', date_created: '1' }];
     let pagesRead = 0;
     trackers.mishap = ({ method, path }) => {
@@ -233,7 +233,7 @@ describe('feedback at the trackers', () => {
     expect([pagesRead, trackers.tasksOf(id).length]).toEqual([2, 1]);
   });
 
-  it('fails permanently if the tracker rejects it, and records the error', async () => {
+  it('the sync of an issue fails permanently if the tracker rejects the issue, and the error is recorded', async () => {
     trackers.mishap = ({ path, method }) =>
       method === 'POST' && path.endsWith('/issues')
         ? { status: 422, body: { message: 'Validation Failed' } }
@@ -248,7 +248,7 @@ describe('feedback at the trackers', () => {
     expect(trackers.tasksOf(id)).toHaveLength(1);
   });
 
-  it('waits while the automation is off, and is synced when it is turned on', async () => {
+  it('feedback waits while the automation is off, and is synced when the automation is turned on', async () => {
     const off = await start({ FEEDBACK_AUTOMATION_ENABLED: 'false' });
     const previous = { caller, organizationId };
     try {
@@ -271,7 +271,7 @@ describe('feedback at the trackers', () => {
     }
   });
 
-  it('becomes exactly one issue and one task, even if answers are lost', async () => {
+  it('feedback becomes exactly one issue and one task, even if responses of the trackers are lost', async () => {
     const random = seeded(seed);
     let lost = 0;
     trackers.mishap = () => {

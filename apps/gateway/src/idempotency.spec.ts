@@ -15,7 +15,7 @@ describe('repeated requests at the gateway', () => {
   describe('an Idempotency-Key', () => {
     const body = () => ({ email: `once-${newId()}@example.com`, password: testPassword, role: 'viewer' });
 
-    it('creates a resource once, and answers repeated requests with the first response', async () => {
+    it('requests with the same Idempotency-Key create a resource once and get the same response', async () => {
       const client = tenant.as.admin.with({ 'idempotency-key': newId() });
       const input = body();
       const first = await client.post('/api/users', input);
@@ -28,7 +28,7 @@ describe('repeated requests at the gateway', () => {
       expect([reused.status, reused.body.code]).toEqual([422, 'idempotency_key_reused']);
     });
 
-    it('creates a resource once for twenty concurrent requests', async () => {
+    it('twenty concurrent requests with the same Idempotency-Key create a resource once', async () => {
       const client = tenant.as.admin.with({ 'idempotency-key': newId() });
       const input = body();
       const answers = await Promise.all(Array.from({ length: 20 }, () => client.post('/api/users', input)));
@@ -40,7 +40,7 @@ describe('repeated requests at the gateway', () => {
       }
     });
 
-    it('recognizes a repeated request however the ids of its path and body are spelled', async () => {
+    it('a repeated request is recognized however the ids in its path and body are spelled', async () => {
       const { organizationId } = tenant;
       const [agent, { id: workflowId }] = [
         await makeAgent(harness.db, { organizationId, name: 'Spelled' }),
@@ -66,7 +66,7 @@ describe('repeated requests at the gateway', () => {
       expect((await tenant.api.get(`/api/jobs?agentId=${inCapitals}`)).body.jobs).toHaveLength(2);
     });
 
-    it('treats another agent as a new request, and refuses another body', async () => {
+    it('an Idempotency-Key with another agent is a new request, and with another body it is refused', async () => {
       const { organizationId } = tenant;
       const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
       const agents = await Promise.all(['A', 'B'].map((name) => makeAgent(harness.db, { organizationId, name })));
@@ -77,7 +77,7 @@ describe('repeated requests at the gateway', () => {
       expect((await run(agents[0]!.id, { workflowId, priority: 9 })).status).toBe(422);
     });
 
-    it('stores nothing of a failed request', async () => {
+    it('nothing is stored for the Idempotency-Key of a failed request', async () => {
       const client = tenant.as.admin.with({ 'idempotency-key': newId() });
       expect((await client.post('/api/users', { ...body(), email: 'not an address' })).status).toBe(400);
       expect((await client.post('/api/users', body())).status).toBe(201);
@@ -87,7 +87,7 @@ describe('repeated requests at the gateway', () => {
       ['/api/api-keys', ({ secret }) => secret, { name: 'Once', scope: 'api' }],
       ['/api/agents', ({ workerKey }) => workerKey, { name: 'Once', provider: 'external' }],
       ['/api/webhook-endpoints', ({ secret }) => secret, { url: 'https://93.184.215.14/', events: ['*'] }],
-    ])('shows the secret of %s in a repeated response, but stores it in no row', async (path, secretOf, input) => {
+    ])('a repeated POST %s returns the secret, which is stored in no row', async (path, secretOf, input) => {
       const key = newId();
       const client = tenant.as.admin.with({ 'idempotency-key': key });
       const [first, second] = [await client.post(path, input), await client.post(path, input)];
@@ -101,7 +101,7 @@ describe('repeated requests at the gateway', () => {
       expect(JSON.stringify(rows)).not.toContain(secret.slice(-20));
     });
 
-    it('replays responses in the form in which an older version stored them', async () => {
+    it('a repeated request gets its response even if an older version of the service stored it', async () => {
       const key = newId();
       const client = tenant.as.admin.with({ 'idempotency-key': key });
       const input = body();
@@ -111,14 +111,14 @@ describe('repeated requests at the gateway', () => {
       expect([status, answer]).toEqual([201, { id: 'kept' }]);
     });
 
-    it('keeps the keys of organizations apart', async () => {
+    it('two organizations can use the same Idempotency-Key independently', async () => {
       const other = await harness.makeTenant();
       const key = { 'idempotency-key': newId() };
       expect((await tenant.as.admin.with(key).post('/api/users', body())).status).toBe(201);
       expect((await other.as.admin.with(key).post('/api/users', body())).status).toBe(201);
     });
 
-    it('refuses an invalid key', async () => {
+    it('an invalid Idempotency-Key is refused', async () => {
       for (const key of ['', 'x'.repeat(256), 'with space']) {
         expect((await tenant.as.admin.with({ 'idempotency-key': key }).post('/api/users', body())).status).toBe(400);
       }

@@ -23,7 +23,10 @@ import { gateway } from './gateway.harness';
 const maxLooked = 12_000;
 /** Maximum number of 8 KiB pages that a list may read. In the worst case, each row is in a separate page. */
 const maxBuffers = 7000;
-/** The list of batches counts 20 runs of each of 50 batches, and checks each run for a retry. */
+/**
+ * Maximum number of pages that the list of batches may read. It counts 20 runs of each of 50 batches, and checks each
+ * run for a retry.
+ */
 const batchBuffers = 25_000;
 /** Maximum number of scans of a log search. Each is bounded like a list; the search ends when the page is full. */
 const maxScans = 10;
@@ -66,7 +69,7 @@ describe('lists of an organization with the data of a year', () => {
     });
     return { plans, next: next as string | null };
   };
-  const tooMuch = (path: string, plans: ReadPlan[]) => {
+  const plansOverLimit = (path: string, plans: ReadPlan[]) => {
     const buffers = plans.reduce((sum, plan) => sum + plan.buffers, 0);
     const looked = plans.reduce((sum, plan) => sum + plan.looked, 0);
     const allowed = path.startsWith('/api/batches') ? batchBuffers : maxBuffers;
@@ -95,44 +98,44 @@ describe('lists of an organization with the data of a year', () => {
     expect(missing).toEqual([]);
   });
 
-  it('lists read an index or a bounded part of it, on the first page and after ten thousand rows', async () => {
+  it('a list reads a bounded number of rows, on its first page and after ten thousand rows', async () => {
     const slow: object[] = [];
     const deep = await deepCursors(harness.databaseUrl, house);
     for (const path of listRequests(house)) {
       const { plans, next } = await read(path);
-      slow.push(...tooMuch(path, plans));
+      slow.push(...plansOverLimit(path, plans));
       if (next === null) continue;
       const values = JSON.parse(Buffer.from(next, 'base64url').toString()) as string[];
       // A cursor of a list that is sorted by a value contains the name of the order.
       const sort = values.length > 1 ? (new URL(path, 'http://service').searchParams.get('sort') ?? []) : [];
-      const at = deep[(sort.length ? values.slice(0, -1) : values).map(kindOf).join()];
+      const at = deep[(sort.length ? values.slice(0, -1) : values).map(cursorKind).join()];
       if (!at) continue;
       const cursor = Buffer.from(JSON.stringify(at.concat(sort))).toString('base64url');
       const further = `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`;
-      slow.push(...tooMuch(further, (await read(further)).plans));
+      slow.push(...plansOverLimit(further, (await read(further)).plans));
     }
     expect(slow).toEqual([]);
   }, 300_000);
 
-  it('costs read no more than lists, from their daily rollups', async () => {
+  it('costs read no more rows than a list, because they are read from daily rollups', async () => {
     while ((await refreshCostDays(harness.db, house.organizationId)).hasMore);
     const year = ['day', 'workflow', 'schedule', 'model'].map((by) => `from=2025-12-01&to=2026-11-20&groupBy=${by}`);
     for (const query of ['', ...year]) {
       const path = `/api/costs?${query}`;
-      expect(tooMuch(path, (await read(path)).plans)).toEqual([]);
+      expect(plansOverLimit(path, (await read(path)).plans)).toEqual([]);
     }
   });
 
-  it('ROI reads no more than lists after the loop has rolled up all days, including empty ones', async () => {
+  it('ROI reads no more rows than a list after the loop has rolled up all days, including empty ones', async () => {
     expect(await sweepRollups(harness.db, new Round('test'))).toMatchObject({ settled: 1 });
     for (const query of ['', 'from=2025-12-01&to=2026-11-20']) {
       const path = `/api/pilot/roi?${query}`;
       expect((await tenant.as.admin.get(path)).body.source).toBe('rollup');
-      expect(tooMuch(path, (await read(path)).plans)).toEqual([]);
+      expect(plansOverLimit(path, (await read(path)).plans)).toEqual([]);
     }
   });
 
-  it('searches find every match, however many empty pages precede it', async () => {
+  it('a search finds every match, however many empty pages precede it', async () => {
     const found: string[] = [];
     let cursor = '';
     do {
@@ -149,7 +152,7 @@ describe('lists of an organization with the data of a year', () => {
   });
 });
 
-function kindOf(value: string): string {
+function cursorKind(value: string): string {
   if (/^\d+$/.test(value)) return 'seq';
   if (!value.includes('T')) return 'id';
   return value.length === '2026-01-31T09:30:00.000000Z'.length ? 'instant' : 'time';
@@ -170,7 +173,7 @@ async function deepCursors(databaseUrl: string, { organizationId, entries }: Lar
     seq: [String(entries / 5 - 10_000)],
     'time,id': [at.toISOString(), id],
     'instant,id': [at.toISOString().replace('Z', '000Z'), id],
-    // A median duration. All costs are lower, so as a cost it precedes or follows all rows.
+    // A median duration in milliseconds. All costs are lower, so as a cost it precedes or follows all rows.
     'seq,id': ['64500', id],
   };
   return cursors;

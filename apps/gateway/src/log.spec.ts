@@ -11,7 +11,7 @@ describe('the log', () => {
   });
   afterAll(() => harness.close());
 
-  it('the log contains the request id and the trace id, received or generated', async () => {
+  it('the log contains the trace id and the id of each request, received or generated', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const answer = await tenant.api
       .with({ 'x-request-id': 'my-request-1', traceparent })

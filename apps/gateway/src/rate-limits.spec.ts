@@ -22,7 +22,7 @@ describe('rate limits at two gateways', () => {
   });
   beforeEach(() => clock.advance(60_000));
 
-  it('apply to a key over both gateways together, and report the remaining requests', async () => {
+  it('rate limits apply to a key over both gateways together, and report the remaining requests', async () => {
     const { organizationId } = await first.makeTenant();
     const { secret } = await makeApiKey(first.db, { organizationId });
     const clients = [first.http.withKey(secret), second.http.withKey(secret)];
@@ -39,7 +39,7 @@ describe('rate limits at two gateways', () => {
     expect((await clients[0]!.get('/api/organization/settings')).status).toBe(200);
   });
 
-  it('apply to an address without valid credentials', async () => {
+  it('rate limits apply to an address without valid credentials', async () => {
     const answers = await Promise.all(
       Array.from({ length: 90 }, (_, i) =>
         [first, second][i % 2]!.http.withKey('msk_guessing_0123456789abcdef').get('/api/users'),
@@ -49,7 +49,7 @@ describe('rate limits at two gateways', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(50);
   });
 
-  it('never apply to the liveness probe', async () => {
+  it('rate limits never apply to the liveness probe', async () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => first.http.get('/api/health')));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   });

@@ -3,7 +3,7 @@ import { WebhookSecretsConfig } from '@muster/feedback';
 import type { BaseConfig } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 
-/** The configuration that this process reads from its environment. */
+/** The configurations that the app reads from its environment variables. */
 export const ingestConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [
   StorageConfig,
   AgentsConfig,

@@ -1,5 +1,5 @@
 import { ingestConfigs } from './ingest-configs';
 import { IngestModule } from './ingest.module';
 
-/** The app that the specs start. */
+/** Options with which the specs start the app. */
 export const ingest = { name: 'ingest' as const, configs: ingestConfigs, modules: [IngestModule] };

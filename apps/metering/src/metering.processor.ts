@@ -17,7 +17,7 @@ const bookingBatchSize = 50;
 
 @ProcessesQueue('metering')
 export class MeteringProcessor extends QueueProcessor {
-  /** Books runs that end during a booking together in the next one, which updates each counter once for all of them. */
+  /** Collects runs that end during a booking. The next booking books them together, with one update of each counter. */
   private readonly finished = new Coalescer<Finished, Error | undefined>(async (runs) => {
     const faults = new Map<Finished, Error>();
     const fault = await this.book(runs).catch((error: Error) => error);

@@ -44,7 +44,7 @@ describe('booking the costs of ended runs', () => {
     (await owner.query('SELECT xmin::text AS by FROM run_cost WHERE job_id = ANY($1)', [ids])).rows;
   const outboxRows = async () => (await owner.query('SELECT attempts, last_error FROM outbox')).rows;
 
-  it('books runs that end at the same time in shared transactions, and handles the message of each', async () => {
+  it('runs that end together are booked in shared transactions, and the message of each is handled', async () => {
     const ids = await makeEndedRuns(40);
     await finish(ids);
     await waitFor('the costs of all runs', async () => (await bookedCosts(ids)).length === 40);
@@ -52,7 +52,7 @@ describe('booking the costs of ended runs', () => {
     expect(await outboxRows()).toEqual([]);
   });
 
-  it('books the other runs if one run cannot be booked, and retries that run', async () => {
+  it('a run that cannot be booked is retried and does not prevent the booking of the other runs', async () => {
     const ids = await makeEndedRuns(12);
     await owner.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not this one'; END $$;

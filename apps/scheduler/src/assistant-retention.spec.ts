@@ -120,7 +120,7 @@ describe('retention of the assistant’s data', () => {
   const stored = async (keys: string[]) => (await Promise.all(keys.map((key) => storage.get(key)))).map(Boolean);
   const each = (count: number) => Object.fromEntries(tables.map((table) => [table, count]));
 
-  it('deletes sessions, chats, video analyses and their objects after logRetentionDays, but no lessons and no other rows', async () => {
+  it('sessions, chats and video analyses are deleted after logRetentionDays, lessons are not', async () => {
     const { id } = await makeOrganization(harness.db);
     const [old, young] = [await insertData(id, 100), await insertData(id, 3)];
     const { id: other } = await makeOrganization(harness.db);
@@ -134,7 +134,7 @@ describe('retention of the assistant’s data', () => {
     expect(await purge()).toEqual({ pictures: 0, sessions: 0, chats: 0, films: 0, uploads: 0 });
   });
 
-  it('retains unfinished sessions and analyses, and the images of runs', async () => {
+  it('retention does not delete unfinished sessions and analyses, or the images of runs', async () => {
     const { id } = await makeOrganization(harness.db);
     await insertData(id, 100, { finished: false });
     await sql(`UPDATE artifact SET filename = 'my-session-1.jpg' WHERE organization_id = $1`, [id]);
@@ -142,7 +142,7 @@ describe('retention of the assistant’s data', () => {
     expect(await left(id)).toMatchObject({ autopilot_session: 1, autopilot_event: 1, video_analysis: 1, artifact: 1 });
   });
 
-  it('retains a row whose object could not be deleted, and deletes both in the next round', async () => {
+  it('a row whose object could not be deleted is retained, and both are deleted in the next round', async () => {
     const { id } = await makeOrganization(harness.db);
     const { objects } = await insertData(id, 100);
     const away = jest.spyOn(storage, 'delete').mockRejectedValue(new Error('the store is unavailable'));
@@ -169,7 +169,7 @@ describe('retention of the assistant’s data', () => {
         ({ outcome }) => outcome,
       );
 
-    it('deletes model calls after the costRetentionDays of their organization', async () => {
+    it('model calls are deleted after the costRetentionDays of their organization', async () => {
       const [{ id: organizationId }, { id: other }] = [
         await makeOrganization(harness.db),
         await makeOrganization(harness.db),
@@ -186,7 +186,7 @@ describe('retention of the assistant’s data', () => {
       expect(await outcomes(other)).toEqual(['answered', 'cut']);
     });
 
-    it('marks a model call that is still open after an hour as lost, once', async () => {
+    it('a model call that is still open after an hour is marked as lost, once', async () => {
       const { id: organizationId } = await makeOrganization(harness.db);
       const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
       await call(organizationId, minutesAgo(61), 'open');

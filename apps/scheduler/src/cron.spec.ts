@@ -34,7 +34,7 @@ async function makeSchedule({ db }: Harness): Promise<string> {
 }
 
 describe('the cron endpoint', () => {
-  it('rejects every request while no secret is set', async () => {
+  it('the cron endpoint rejects every request while no secret is set', async () => {
     const harness = await start({}, new FakeClock());
     try {
       for (const headers of [{}, { 'x-cron-key': '' }, { 'x-cron-key': 'undefined' }, { authorization: 'Bearer ' }]) {
@@ -48,7 +48,7 @@ describe('the cron endpoint', () => {
     }
   });
 
-  it('executes the due schedules of all organizations with GET and POST', async () => {
+  it('the cron endpoint executes the due schedules of all organizations with GET and POST', async () => {
     const clock = new FakeClock('2026-03-02T09:05:10.000Z');
     const harness = await start({ CRON_SECRET: 'open sesame', SCHEDULE_TICK_MS: '3600000' }, clock);
     try {
@@ -77,7 +77,7 @@ describe('the cron endpoint', () => {
     }
   });
 
-  it('answers conflict until a restored database is released, and then skips missed times', async () => {
+  it('the cron endpoint answers conflict until a restored database is released', async () => {
     const database = await cloneDatabase();
     const pool = openPool(database, 1);
     await pool.query("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now(), now())");
@@ -106,7 +106,7 @@ describe('the cron endpoint', () => {
     }
   });
 
-  it('is not needed, because the service also ticks automatically', async () => {
+  it('due schedules run without a request to the cron endpoint, because the scheduler also ticks', async () => {
     const harness = await start({ SCHEDULE_TICK_MS: '50' }, new FakeClock('2026-03-02T09:05:10.000Z'));
     try {
       const id = await makeSchedule(harness);

@@ -146,7 +146,7 @@ describe('retention', () => {
     batches: 2,
   };
 
-  it('deletes only logs and timeline entries, after 90 days, unless the organization has other periods', async () => {
+  it('the default retention deletes only logs and timeline entries, after 90 days', async () => {
     const [usual, forEver] = [
       await twoRuns(''),
       await twoRuns('log_retention_days = NULL, timeline_retention_days = NULL'),
@@ -163,17 +163,20 @@ describe('retention', () => {
     ['claim', { claims: 1, batchClaims: 2 }],
     ['usage', { events: 1, counters: 1 }],
     ['cost', { costs: 1 }],
-  ])('applies the %s period only to its own rows, and only to those of the organization', async (name, gone) => {
-    const unlimited = 'log_retention_days = NULL, timeline_retention_days = NULL';
-    const other = await twoRuns(unlimited);
-    const id = await twoRuns(unlimited);
-    await sql(`UPDATE organization_settings SET ${name}_retention_days = 30 WHERE organization_id = $1`, [id]);
-    await purge();
-    expect(await left(id)).toEqual({ ...all, ...gone });
-    expect(await left(other)).toEqual(all);
-  });
+  ])(
+    'the %s retention period applies only to its own kind of rows and only to its organization',
+    async (name, gone) => {
+      const unlimited = 'log_retention_days = NULL, timeline_retention_days = NULL';
+      const other = await twoRuns(unlimited);
+      const id = await twoRuns(unlimited);
+      await sql(`UPDATE organization_settings SET ${name}_retention_days = 30 WHERE organization_id = $1`, [id]);
+      await purge();
+      expect(await left(id)).toEqual({ ...all, ...gone });
+      expect(await left(other)).toEqual(all);
+    },
+  );
 
-  it('deletes thousands of rows in steps, and changes no figure of the return on investment', async () => {
+  it('retention deletes thousands of rows in steps, and changes no figure of the return on investment', async () => {
     const id = await twoRuns('claim_retention_days = 30');
     const [{ agentId }] = await sql('SELECT agent_id FROM job WHERE organization_id = $1 LIMIT 1', [id]);
     await sql(
@@ -191,7 +194,7 @@ describe('retention', () => {
     expect(await roi()).toEqual({ ...before, source: 'rollup' });
   });
 
-  it('finds expired rows by an index, and does not read retained rows again', async () => {
+  it('retention finds expired rows by an index, and does not read retained rows again', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     await sql('UPDATE organization_settings SET log_retention_days = 30 WHERE organization_id = $1', [organizationId]);
     const { agentId } = await insertRun(organizationId, 80, 1);

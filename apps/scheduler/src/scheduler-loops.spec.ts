@@ -31,7 +31,7 @@ describe('maintenance', () => {
   });
   afterAll(() => harness.close());
 
-  it('sends every queue a canary, and measures the backlog of a queue without a running app', async () => {
+  it('the scheduler sends a canary to every queue, and measures the backlog of unread queues', async () => {
     await waitFor('canaries', async () => {
       const rows = await harness.db.query('system', 'SELECT DISTINCT queue FROM queue_probe');
       return rows.length === Object.keys(queueCatalogue).length;
@@ -45,7 +45,7 @@ describe('maintenance', () => {
     );
   });
 
-  it('deletes only expired sessions and expired idempotency keys', async () => {
+  it('the scheduler deletes expired sessions and expired idempotency keys, and no others', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const user = await makeUser(harness.db, { organizationId });
     const now = clock.now().getTime();
@@ -78,7 +78,7 @@ describe('maintenance', () => {
     expect(remaining).toEqual({ key: 'valid' });
   });
 
-  it('rewraps every secret under the active master key, so that the old key can be removed', async () => {
+  it('the scheduler rewraps every secret under the active master key, so that the old key can be removed', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const user = await makeUser(harness.db, { organizationId, role: 'admin' });
     const caller = {
@@ -111,7 +111,7 @@ describe('maintenance', () => {
     expect(key.secret).toMatch(/^msk_/);
   });
 
-  it('drops timeline partitions that are older than the retention', async () => {
+  it('the scheduler drops timeline partitions that are older than the retention', async () => {
     const client = new Client({ connectionString: harness.databaseUrl });
     await client.connect();
     await client.query(

@@ -15,7 +15,7 @@ async function overdue({ db }: Harness): Promise<string> {
 }
 
 describe('the stale jobs endpoint', () => {
-  it('rejects every request while no secret is set', async () => {
+  it('the stale jobs endpoint rejects every request while no secret is set', async () => {
     const harness = await start({});
     try {
       for (const headers of [{}, { 'x-cron-key': '' }, { authorization: 'Bearer ' }]) {
@@ -29,7 +29,7 @@ describe('the stale jobs endpoint', () => {
     }
   });
 
-  it('fails the overdue jobs of all organizations with GET and POST, and accepts both headers', async () => {
+  it('the stale jobs endpoint fails the overdue jobs of all organizations with GET and POST', async () => {
     const harness = await start({ CRON_SECRET: 'open sesame', STALE_JOBS_TICK_MS: '3600000' });
     try {
       expect((await harness.http.with({ 'x-cron-key': 'open' }).get(path)).status).toBe(401);
@@ -49,7 +49,7 @@ describe('the stale jobs endpoint', () => {
     }
   });
 
-  it('is not needed, because the service also ticks automatically', async () => {
+  it('overdue jobs fail without a request to the stale jobs endpoint, because the scheduler also ticks', async () => {
     const harness = await start({ STALE_JOBS_TICK_MS: '50' });
     try {
       const id = await overdue(harness);

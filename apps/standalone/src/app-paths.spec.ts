@@ -42,12 +42,12 @@ const joined = (...parts: string[]) => `/${parts.flatMap((part) => part.split('/
 describe('the table of API paths', () => {
   const served = Object.entries(apps).flatMap(([app, module]) => pathsOf(module).map((path) => ({ app, path })));
 
-  it('assigns each path to the app that serves it', () => {
+  it('the table of API paths assigns each path to the app that serves it', () => {
     const elsewhere = served.filter(({ app, path }) => ownerOf(path.replaceAll(/:\w+/g, 'x')) !== app);
     expect(elsewhere).toEqual([]);
   });
 
-  it('covers every documented route', () => {
+  it('each documented route is served by an app', () => {
     const servedPaths = new Set(served.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}')));
     const documented = Object.keys((openApiDocument as { paths: object }).paths);
     expect(documented.filter((path) => !servedPaths.has(path))).toEqual([]);

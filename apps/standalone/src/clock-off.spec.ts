@@ -18,7 +18,7 @@ const cronSecret = 'open sesame';
 describe.each([
   ['ahead of', hourMs],
   ['behind', -hourMs],
-])('a service whose clock is an hour %s the database’s', (_where, aheadMs) => {
+])('a service whose clock is an hour %s the clock of the database', (_where, aheadMs) => {
   const clock = FakeClock.aheadBy(aheadMs);
   let harness: Harness;
   let tenant: Tenant;
@@ -64,7 +64,7 @@ describe.each([
     return jobId;
   }
 
-  it('starts a run, ends it and books its cost at once, with times of its own clock', async () => {
+  it('if service and database clocks differ, a run ends and gets its cost, with times of the service', async () => {
     const id = await launch();
     await machine.post('/api/job-logs', {
       logs: [{ jobId: id, level: 'info', message: 'seen', timestamp: Math.floor(clock.now().getTime() / 1000) }],
@@ -82,7 +82,7 @@ describe.each([
     expect(entries.map(({ kind }: { kind: string }) => kind)).toEqual(expect.arrayContaining(['execution', 'job']));
   });
 
-  it('does not treat a run as stale, an agent as idle or a worker as silent too early', async () => {
+  it('if service and database clocks differ, no run is stale and no agent idle or silent too early', async () => {
     const id = await launch();
     const scanned = await harness.http.with({ 'x-cron-key': cronSecret }).post('/api/cron/stale-jobs');
     expect(scanned.body).toMatchObject({ failed: [] });
@@ -97,7 +97,7 @@ describe.each([
     expect((await agent()).status).toBe('online');
   });
 
-  it('retries a failed run after its delay, and not before', async () => {
+  it('if service and database clocks differ, a failed run is retried after its delay, and not before', async () => {
     const id = await launch({ maxRetries: 1, retryDelayMs: 600_000 });
     await report(id, { status: 'failed', error: 'on purpose' });
     const retry = await waitFor('the retry', async () => {
@@ -116,7 +116,7 @@ describe.each([
     });
   });
 
-  it('delivers a command before its deadline', async () => {
+  it('if service and database clocks differ, a command is delivered before its deadline', async () => {
     const { body } = await tenant.api.post(`/api/agents/${ids.agentId}/run-snippet`, { code: 'print(1)' });
     const { commandId } = body;
     const pushed = await waitFor('the push', () => worker.received.find((command) => command.commandId === commandId));
@@ -127,7 +127,7 @@ describe.each([
     expect(status.body).toMatchObject({ status: 'success', output: '1\n' });
   });
 
-  it('fires a schedule at its time, and not before', async () => {
+  it('if service and database clocks differ, a schedule fires at its time, and not before', async () => {
     const schedule = { name: 'S', scriptId: ids.workflowId, agentId: ids.agentId, cronExpression: '0 0 1 1 *' };
     const created = await tenant.api.post('/api/schedules', schedule);
     expect(Date.parse(created.body.nextRunAt)).toBeGreaterThan(clock.now().getTime());

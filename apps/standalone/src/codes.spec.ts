@@ -25,7 +25,7 @@ describe('codes that arrive without a person', () => {
       expect([put.status, put.body.kind]).toEqual([200, 'totp']);
     });
 
-    it('gives a run its code, redacts the code in output, and never releases the secret', async () => {
+    it('a TOTP secret gives a run its code, which output redacts; the secret itself is never released', async () => {
       const jobId = await launch('code = muster.totp("DD_TOTP")\nprint(code)\nmuster.result([len(code), code])');
       expect(await ended(jobId)).toMatchObject({ status: 'completed', result: [8, '[redacted]'] });
       const { workflowId } = await running();
@@ -33,7 +33,7 @@ describe('codes that arrive without a person', () => {
       expect((await pilot.tenant.api.post('/api/jobs/launch', body)).status).toBe(400);
     });
 
-    it('gives each code to one run only, and not before its validity starts', async () => {
+    it('a TOTP code is given to one run only, and not before its validity starts', async () => {
       const [one, two] = [await running(), await running()];
       const responses = await Promise.all([totp(one.id), totp(two.id)]);
       const [first, second] = responses.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
@@ -76,7 +76,7 @@ describe('codes that arrive without a person', () => {
       return { ...question.body, read: async () => (await pilot.tenant.worker.get(path)).body };
     };
 
-    it('answers the oldest waiting question with a message, and uses each message once', async () => {
+    it('a message to an inbound address answers the oldest waiting question, and is used once', async () => {
       const address = await make();
       const [first, second] = [await waiting(address.name), await waiting(address.name)];
       // A replayed request has the same timestamp and therefore the same signature.
@@ -92,7 +92,7 @@ describe('codes that arrive without a person', () => {
       expect(body).toMatchObject({ answeredVia: 'inbound', answer: null });
     });
 
-    it('answers with a sealed message that arrived after the script asked, not with an older one', async () => {
+    it('a question is answered by a message that arrived after the script asked, not by an older one', async () => {
       const address = await make({ pattern: 'PIN ([A-Z]{2}[0-9]{4})', senders: ['payer'] });
       expect((await postSigned(address, 'PIN AB1234', { from: 'another sender' })).body.reason).toBe('sender');
       await postSigned(address, 'PIN AB1234');
@@ -106,7 +106,7 @@ describe('codes that arrive without a person', () => {
       expect([late.status, (await late.read()).answer]).toEqual(['answered', 'AB1234']);
     });
 
-    it('accepts the signatures of Twilio, Mailgun and SendGrid, and rejects wrong ones', async () => {
+    it('an inbound address accepts signatures of Twilio, Mailgun and SendGrid, and rejects wrong ones', async () => {
       const twilio = await make({ secret: 'twilio-auth-token' });
       const sms = { From: '+15550100', Body: 'Code: 771204', MessageSid: 'SM1' };
       const url = `${pilot.harness.url}/api/inbound/${twilio.id}`;
@@ -166,7 +166,7 @@ describe('codes that arrive without a person', () => {
       }
     });
 
-    it('accepts 60 messages per minute, each of up to 64 KiB', async () => {
+    it('an inbound address accepts 60 messages per minute, each of up to 64 KiB', async () => {
       const address = await make();
       expect((await postSigned(address, 'x'.repeat(66_000))).status).toBe(413);
       await rows(

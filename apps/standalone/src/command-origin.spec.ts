@@ -22,7 +22,7 @@ describe('the request id and the trace of a command', () => {
   const ofTrace = new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`);
   const carried = { MUSTER_REQUEST_ID: callerHeaders['x-request-id'], TRACEPARENT: expect.stringMatching(ofTrace) };
 
-  it('are in the environment and the headers of a push', async () => {
+  it('a pushed command has its request id and its trace in its environment and its headers', async () => {
     const { id, worker } = await machines.online();
     await machines.snippet(id, 'pass', {}, tenant.api.with(callerHeaders));
     await waitFor('the push', () => worker.headers.length > 0);
@@ -33,14 +33,14 @@ describe('the request id and the trace of a command', () => {
     });
   });
 
-  it('are in the environment of a polled command', async () => {
+  it('a polled command has its request id and its trace in its environment', async () => {
     const { id, client } = await machines.online({ tunnel: false });
     await machines.snippet(id, 'pass', {}, tenant.api.with(callerHeaders));
     const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
     expect(commands[0].env).toMatchObject(carried);
   });
 
-  it('are those of the run’s own launch, even if other requests enqueue messages at the same time', async () => {
+  it('a run has the request id and the trace of its own launch, even if other requests launch runs', async () => {
     const { id, worker, client } = await machines.online();
     const { organizationId } = tenant;
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });

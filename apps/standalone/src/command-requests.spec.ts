@@ -24,7 +24,7 @@ describe('requests for commands', () => {
     await machines.close();
   });
 
-  describe('for an agent that is not running', () => {
+  describe('commands for an agent that is not running', () => {
     const setAutoWake = (vmAutoWakeOnJob: boolean) =>
       tenant.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob });
     const stopped = async (provider = 'http', status = 'stopped') => {
@@ -34,7 +34,7 @@ describe('requests for commands', () => {
       return agent.id as string;
     };
 
-    it('wakes the agent for a command if vmAutoWakeOnJob is on', async () => {
+    it('a command wakes its stopped agent if vmAutoWakeOnJob is on', async () => {
       const id = await stopped();
       const started = await snippet(id);
       expect(started.status).toBe(202);
@@ -43,7 +43,7 @@ describe('requests for commands', () => {
       expect(await statusOf(id, started.body.commandId)).toEqual({ status: 'pending' });
     });
 
-    it('refuses a command with a timeline entry if vmAutoWakeOnJob is off', async () => {
+    it('a command for a stopped agent is refused with a timeline entry if vmAutoWakeOnJob is off', async () => {
       await setAutoWake(false);
       const id = await stopped();
       const refused = await snippet(id);
@@ -61,13 +61,13 @@ describe('requests for commands', () => {
       await setAutoWake(true);
     });
 
-    it('refuses a command for an external agent that is offline or terminated', async () => {
+    it('a command for an external agent that is offline or terminated is refused', async () => {
       for (const id of [await stopped('external', 'offline'), await stopped('external', 'terminated')]) {
         expect((await snippet(id)).body.code).toBe('agent_not_ready');
       }
     });
 
-    it('holds a command for a starting agent and pushes it at the handshake', async () => {
+    it('a command for a starting agent waits, and is pushed at the handshake', async () => {
       const { id, client, worker } = await online();
       await sql(`UPDATE agent SET status = 'starting' WHERE id = $1`, [id]);
       const { commandId } = (await snippet(id)).body;
@@ -79,7 +79,7 @@ describe('requests for commands', () => {
     });
   });
 
-  it('creates one command per Idempotency-Key', async () => {
+  it('requests with the same Idempotency-Key create one command', async () => {
     const { id, worker } = await online();
     const client = tenant.api.with({ 'idempotency-key': newId() });
     const answers = [await snippet(id, 'a', {}, client), await snippet(id, 'a', {}, client)];
@@ -89,8 +89,8 @@ describe('requests for commands', () => {
     await waitFor('the push', () => worker.received.length === 1);
   });
 
-  describe('for stored functions', () => {
-    it('sends the code that the function has at the time of the request', async () => {
+  describe('commands for stored functions', () => {
+    it('a function command contains the code that the function has at the time of the request', async () => {
       const { id, worker } = await online();
       const created = await tenant.as.member.post('/api/functions', {
         name: 'read ledger',
@@ -109,7 +109,7 @@ describe('requests for commands', () => {
       expect((await run({ name: 'read ledger', functionId: created.body.id })).status).toBe(400);
     });
 
-    it('keeps functions and their names separate for each organization', async () => {
+    it('functions and their names are separate for each organization', async () => {
       const other = await harness.makeTenant();
       const body = { name: 'shared name', code: 'x' };
       const mine = (await tenant.api.post('/api/functions', body)).body;
@@ -126,10 +126,10 @@ describe('requests for commands', () => {
     });
   });
 
-  describe('for the builder', () => {
+  describe('builder commands', () => {
     const build = (id: string, body: object) => tenant.api.post(`/api/agents/${id}/builder/run`, body);
 
-    it('sends the release context and a separate folder for each session', async () => {
+    it('a builder command has the release context, and a separate folder for each session', async () => {
       const { id, worker } = await online();
       const lineage = {
         workflowPackId: 'pack',
@@ -163,7 +163,7 @@ describe('requests for commands', () => {
       });
     });
 
-    it('uses the stored snippet of the phase, and refuses a phase without one', async () => {
+    it('a builder command uses the stored snippet of its phase; a phase without a snippet is refused', async () => {
       const { id, worker } = await online();
       await tenant.api.post('/api/functions', { name: 'builder:aetna:login', code: 'stored' });
       expect((await build(id, { phase: 'login', portal: 'aetna' })).status).toBe(202);
@@ -173,7 +173,7 @@ describe('requests for commands', () => {
       expect([without.status, without.body.errors[0].field]).toEqual([400, 'phase']);
     });
 
-    it('refuses a private or non-HTTP serviceBaseUrl, so that no worker credentials are sent there', async () => {
+    it('a private or non-HTTP serviceBaseUrl is refused, so that no worker credentials are sent there', async () => {
       const { id } = await online();
       for (const serviceBaseUrl of [
         'http://169.254.169.254/',
@@ -187,11 +187,11 @@ describe('requests for commands', () => {
     });
   });
 
-  describe('for scripts', () => {
+  describe('script commands', () => {
     const script = (id: string, body: object, client: HttpClient = tenant.api) =>
       client.post(`/api/agents/${id}/script`, body);
 
-    it('pushes a text or a workflow’s script, which the agent can fetch again', async () => {
+    it('a script command pushes a text or a workflow’s script, which the agent can fetch again', async () => {
       const { id, client, worker } = await online();
       const workflow = (await tenant.as.member.post('/api/workflows', { name: 'w', description: '', variables: [] }))
         .body;
@@ -210,7 +210,7 @@ describe('requests for commands', () => {
       expect(fetched.text).not.toContain('SERVICE_');
     });
 
-    it('lets API clients push scripts, and only the agent itself fetch them', async () => {
+    it('API clients can push scripts to an agent, and only the agent itself can fetch them', async () => {
       const [own, sibling] = [await online(), await online()];
       const { commandId } = (await script(own.id, { action: 'push', script: 'x' })).body;
       expect((await script(own.id, { action: 'fetch', commandId })).status).toBe(403);

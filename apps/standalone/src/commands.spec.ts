@@ -26,7 +26,7 @@ describe('commands', () => {
     await machines.close();
   });
 
-  it('pushes a signed command with everything that the worker needs, and ends it with its result', async () => {
+  it('a command is pushed, signed and with everything that the worker needs, and ends with its result', async () => {
     const { id, client, worker, workerKey, signingSecret } = await online();
     const started = await snippet(id, 'print(6 * 7)', { timeoutMs: 60_000 });
     expect(started.status).toBe(202);
@@ -66,7 +66,7 @@ describe('commands', () => {
     for (const hidden of [workerKey, signingSecret]) expect(stored).not.toContain(hidden);
   });
 
-  it('stores only the first result of a command, even if several arrive at once', async () => {
+  it('only the first result of a command is stored, even if several arrive at once', async () => {
     const { id, client } = await online();
     const { commandId } = (await snippet(id)).body;
     const answers = await Promise.all(
@@ -84,14 +84,14 @@ describe('commands', () => {
     expect((await client.post(`/api/agents/${id}/commands/${commandId}/ack`)).body.accepted).toBe(false);
   });
 
-  it('returns the error and the output of a failed command', async () => {
+  it('a failed command returns its error and its output', async () => {
     const { id, client } = await online();
     const { commandId } = (await snippet(id)).body;
     await result(client, id, commandId, { status: 'failed', error: 'NameError', exitCode: 1, output: 'so far' });
     expect(await statusOf(id, commandId)).toEqual({ status: 'failed', output: 'so far', error: 'NameError' });
   });
 
-  it('stores up to 4 MiB of output, an object as JSON, and refuses larger output', async () => {
+  it('a command stores up to 4 MiB of output, an object as JSON, and larger output is refused', async () => {
     const { id, client } = await online();
     const large = `${'"ü":\n'.repeat(699_050)}four`;
     const one = (await snippet(id)).body.commandId;
@@ -106,7 +106,7 @@ describe('commands', () => {
   });
 
   describe('delivery by push', () => {
-    it('pushes a command again with the same id until the worker accepts it', async () => {
+    it('a command is pushed again with the same id until the worker accepts it', async () => {
       const { id, worker } = await online();
       const answers = [500, 409, 202];
       worker.answer = () => answers.shift() ?? 200;
@@ -117,7 +117,7 @@ describe('commands', () => {
       expect(await rowOf(commandId)).toMatchObject({ pushes: 3, pushError: null, nextPushAt: null });
     });
 
-    it('stores the error of the last push', async () => {
+    it('a command stores the error of its last push', async () => {
       const { id, worker } = await online();
       worker.answer = () => 503;
       const { commandId } = (await snippet(id)).body;
@@ -125,7 +125,7 @@ describe('commands', () => {
       expect((await rowOf(commandId)).takenAt).toBeNull();
     });
 
-    it('pushes a command once, even if the worker is slow to answer', async () => {
+    it('a command is pushed once, even if the worker is slow to answer', async () => {
       const { id, worker } = await online();
       worker.answer = () => new Promise((resolve) => setTimeout(() => resolve(202), 300));
       const { commandId } = (await snippet(id)).body;
@@ -133,14 +133,14 @@ describe('commands', () => {
       expect(worker.received).toHaveLength(1);
     });
 
-    it('treats 200 as an acknowledgement by a worker that already has the command', async () => {
+    it('a push that is answered with 200 counts as acknowledged, because the worker has the command', async () => {
       const { id, worker } = await online();
       worker.answer = () => 200;
       const { commandId } = (await snippet(id)).body;
       await waitFor('the acknowledgement', async () => (await rowOf(commandId)).takenAt);
     });
 
-    it('never pushes to a private address that a worker reports as its tunnel', async () => {
+    it('a command is never pushed to a private address that a worker reports as its tunnel', async () => {
       const { id, client, bootId } = await online();
       for (const tunnelHostname of ['http://169.254.169.254', 'http://10.0.0.1:9', 'http://[::1]:9']) {
         await client.post('/api/agent/heartbeat', { agentId: id, bootId, tunnelHostname });
@@ -152,7 +152,7 @@ describe('commands', () => {
   });
 
   describe('delivery by poll', () => {
-    it('returns commands, oldest first, until the worker acknowledges them', async () => {
+    it('a poll returns commands, oldest first, until the worker acknowledges them', async () => {
       const { id, client, workerKey } = await online({ tunnel: false });
       const ids = [];
       for (let i = 0; i < 3; i += 1) ids.push((await snippet(id, `print(${i})`)).body.commandId);
@@ -167,7 +167,7 @@ describe('commands', () => {
       expect((await poll()).map(({ commandId }: { commandId: string }) => commandId)).toEqual([ids[2]]);
     });
 
-    it('answers a waiting poll as soon as a command is created', async () => {
+    it('a waiting poll is answered as soon as a command is created', async () => {
       const { id, client } = await online({ tunnel: false });
       const waiting = client.get(`/api/agents/${id}/commands?wait=20`);
       await new Promise((resolve) => setTimeout(resolve, 300));
@@ -178,7 +178,7 @@ describe('commands', () => {
       expect(Date.now() - began).toBeLessThan(15_000);
     });
 
-    it('limits the waiting polls of each organization separately', async () => {
+    it('waiting polls are limited for each organization separately', async () => {
       const few = await startHarness({ ...standalone, env: { COMMAND_POLLS_MAX_PER_ORGANIZATION: '1' } });
       const [limitedMachines, otherMachines] = [await FakeMachines.create(few), await FakeMachines.create(few)];
       try {
@@ -208,7 +208,7 @@ describe('commands', () => {
       }
     });
 
-    it('finds a command even if its notification is lost', async () => {
+    it('a waiting poll finds a command even if its notification is lost', async () => {
       const { id, client } = await online({ tunnel: false });
       const waiting = client.get(`/api/agents/${id}/commands?wait=10`);
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -220,7 +220,7 @@ describe('commands', () => {
       expect((await waiting).body.commands).toHaveLength(1);
     });
 
-    it('answers a poll without commands when its wait ends', async () => {
+    it('a poll without commands is answered when its wait ends', async () => {
       const { id, client } = await online({ tunnel: false });
       const began = Date.now();
       expect((await client.get(`/api/agents/${id}/commands?wait=1`)).body).toEqual({ commands: [] });
@@ -231,7 +231,7 @@ describe('commands', () => {
     });
   });
 
-  it('lets no other key poll, acknowledge or finish an agent’s command', async () => {
+  it('a command cannot be polled, acknowledged or finished with the key of another client', async () => {
     const [own, sibling] = [await online({ tunnel: false }), await online({ tunnel: false })];
     const otherTenant = await harness.makeTenant();
     const { commandId } = (await snippet(own.id)).body;
@@ -255,7 +255,7 @@ describe('commands', () => {
     expect((await result(tenant.worker, own.id, commandId, { status: 'success' })).body.accepted).toBe(true);
   });
 
-  it('fails commands past their deadline and ignores late results, except for the command of a run', async () => {
+  it('a command past its deadline fails and ignores late results, except the command of a run', async () => {
     const { id, client } = await online({ tunnel: false });
     const [untaken, taken] = [(await snippet(id)).body.commandId, (await snippet(id)).body.commandId];
     await client.post(`/api/agents/${id}/commands/${taken}/ack`);
@@ -275,7 +275,7 @@ describe('commands', () => {
     expect((await rowOf(run)).status).toBe('pending');
   });
 
-  it('adds secrets at delivery, and fails a snippet whose secret is not in the vault', async () => {
+  it('a command gets its secrets at delivery; a snippet whose secret is not in the vault fails', async () => {
     const { id, worker } = await online();
     await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2-of-the-vault' });
     const insert = (commandId: string, kind: string, keys: string[]) =>

@@ -43,8 +43,8 @@ describe('a deleted job', () => {
   });
 
   const sql = (text: string, values?: unknown[]) => machines.sql(text, values);
-  const remove = (id: string, client: HttpClient = tenant.as.member) => client.delete(`/api/jobs/${id}`);
-  const claims = (id: string, client: HttpClient, signingSecret = machines.signingSecret) => {
+  const deleteJob = (id: string, client: HttpClient = tenant.as.member) => client.delete(`/api/jobs/${id}`);
+  const reportClaims = (id: string, client: HttpClient, signingSecret = machines.signingSecret) => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'C-1', outcome: 'failed' }] });
     const t = Math.floor(Date.now() / 1000);
     const mac = createHmac('sha256', signingSecret).update(`${t}.${id}.${body}`).digest('hex');
@@ -54,16 +54,16 @@ describe('a deleted job', () => {
   };
   const log = (jobId: string, seq: number) => ({ jobId, level: 'info', message: `line ${seq}`, timestamp: 1, seq });
   /** Sends every kind of report that a worker can send about a job. */
-  const reports = (id: string, agentId: string, client: HttpClient) => [
+  const sendAllReports = (id: string, agentId: string, client: HttpClient) => [
     client.post('/api/job-webhook', { jobId: id, status: 'running' }),
     client.post('/api/job-webhook', { jobId: id, progress: 7 }),
     client.post('/api/job-webhook', { jobId: id, status: 'completed', totalCostUsd: 3 }),
     client.post(`/api/agents/${agentId}/step-status`, { jobId: id, stepOrder: 1, status: 'passed' }),
     client.post('/api/job-logs', { logs: [log(id, 1)] }),
-    claims(id, client),
+    reportClaims(id, client),
   ];
-  /** Returns the table columns that still contain the job's id, without those of its usage and costs. */
-  const leftOf = async (id: string) => {
+  /** Returns the table columns that still contain the job's id, except in the tables of usage and costs. */
+  const columnsWithJobId = async (id: string) => {
     const tables = await sql(
       `SELECT table_name AS name, column_name AS col FROM information_schema.columns
        WHERE table_schema = 'public' AND data_type = 'uuid' AND column_name IN ('job_id', 'last_run_job_id', 'retry_of')
@@ -91,7 +91,7 @@ describe('a deleted job', () => {
       [id, organizationId],
     );
     await client.post('/api/job-logs', { logs: [log(id, 1)] });
-    await claims(id, client);
+    await reportClaims(id, client);
     const files = [];
     for (const [filename, jobId] of [['a.png', id], ['b.png'], ['c.png']]) {
       const upload = { jobId, filename, contentType: 'image/png', size: 3 };
@@ -110,7 +110,7 @@ describe('a deleted job', () => {
     return { id, agentId, client, workflowId, own, screenshot, other };
   }
 
-  it('removes steps, logs, claims, screenshots and files; costs and rows that refer to the job stay', async () => {
+  it('a deleted job loses steps, logs, claims and files; its costs and rows that refer to it stay', async () => {
     const { id, agentId, client, workflowId, own, screenshot, other } = await endedJob();
     await client.post('/api/agents/' + agentId + '/step-status', { jobId: id, stepOrder: 2, status: 'passed' });
     await sql(
@@ -126,7 +126,7 @@ describe('a deleted job', () => {
     await sql('UPDATE schedule SET last_run_job_id = $2 WHERE id = $1', [schedule.body.id, id]);
     const retry = await makeJob(harness.db, { organizationId: tenant.organizationId, retryOf: id });
 
-    expect((await remove(id)).status).toBe(204);
+    expect((await deleteJob(id)).status).toBe(204);
     expect((await tenant.api.get(`/api/jobs/${id}`)).status).toBe(404);
     expect((await tenant.api.get(`/api/jobs/${id}/steps`)).status).toBe(404);
     expect((await tenant.api.get(`/api/schedules/${schedule.body.id}`)).body.lastRunJobId).toBeNull();
@@ -134,7 +134,9 @@ describe('a deleted job', () => {
     await waitFor('the objects to be removed', async () => !(await own.isThere()) && !(await screenshot.isThere()));
     expect(await other.isThere()).toBe(true);
     // The removal stays pending, because an upload that was allowed before the deletion can still arrive.
-    expect(await leftOf(id)).toEqual(['deleted_job.job_id', 'object_removal.job_id', 'timeline_entry.job_id'].sort());
+    expect(await columnsWithJobId(id)).toEqual(
+      ['deleted_job.job_id', 'object_removal.job_id', 'timeline_entry.job_id'].sort(),
+    );
     const kinds = await sql('SELECT DISTINCT kind FROM timeline_entry WHERE job_id = $1', [id]);
     expect(kinds).toEqual([{ kind: 'lifecycle' }]);
     expect(
@@ -142,12 +144,12 @@ describe('a deleted job', () => {
     ).toEqual([{ micros: 60_000 }]);
     const usage = await tenant.api.get('/api/usage?month=2026-03');
     expect(usage.body.spendUsd).toBeCloseTo(0.06, 6);
-    expect((await remove(id)).status).toBe(404);
+    expect((await deleteJob(id)).status).toBe(404);
   });
 
-  it('removes an object that was uploaded after the deletion, once no upload can arrive any more', async () => {
+  it('an object that was uploaded after the deletion of its job is removed once uploads have expired', async () => {
     const { id, own } = await endedJob();
-    expect((await remove(id)).status).toBe(204);
+    expect((await deleteJob(id)).status).toBe(204);
     await waitFor('the object to be removed', async () => !(await own.isThere()));
     expect([await own.put(), await own.isThere()]).toEqual([true, true]);
     await sql(`UPDATE object_removal SET last_arrival_at = now() - interval '1 second' WHERE job_id = $1`, [id]);
@@ -155,17 +157,20 @@ describe('a deleted job', () => {
       tx.enqueue({ queue: 'metering', name: 'remove-objects', payload: { jobId: id } }),
     );
     await waitFor('the late object to be removed', async () => !(await own.isThere()));
-    await waitFor('the removal rows to be deleted', async () => !(await leftOf(id)).includes('object_removal.job_id'));
+    await waitFor(
+      'the removal rows to be deleted',
+      async () => !(await columnsWithJobId(id)).includes('object_removal.job_id'),
+    );
   });
 
-  it('answers reports with job_over to its organization’s workers and with 404 to all others', async () => {
+  it('reports about a deleted job get job_over for its organization’s workers and 404 for all others', async () => {
     const { id, agentId, client } = await endedJob();
-    expect((await remove(id)).status).toBe(204);
-    const before = await leftOf(id);
+    expect((await deleteJob(id)).status).toBe(204);
+    const before = await columnsWithJobId(id);
     const answers = await Promise.all([
-      ...reports(id, agentId, client),
-      ...reports(id, agentId, tenant.worker),
-      claims(id, harness.http),
+      ...sendAllReports(id, agentId, client),
+      ...sendAllReports(id, agentId, tenant.worker),
+      reportClaims(id, harness.http),
     ]);
     for (const { status, body } of answers)
       expect([status, body]).toEqual([200, { accepted: false, reason: 'job_over' }]);
@@ -178,39 +183,39 @@ describe('a deleted job', () => {
     const { id: otherAgent, client: colleague } = await machines.online();
     const otherSecret = (await other.as.admin.get('/api/organization/signing-secret')).body.signingSecret;
     for (const { status } of await Promise.all([
-      ...reports(id, agentId, other.worker),
-      claims(id, other.worker, otherSecret),
-      ...reports(id, otherAgent, colleague),
+      ...sendAllReports(id, agentId, other.worker),
+      reportClaims(id, other.worker, otherSecret),
+      ...sendAllReports(id, otherAgent, colleague),
     ])) {
       expect(status).toBe(404);
     }
-    expect((await claims(id, harness.http, otherSecret)).status).toBe(401);
-    expect((await remove(id, other.as.admin)).status).toBe(404);
-    expect(await leftOf(id)).toEqual(before);
+    expect((await reportClaims(id, harness.http, otherSecret)).status).toBe(401);
+    expect((await deleteJob(id, other.as.admin)).status).toBe(404);
+    expect(await columnsWithJobId(id)).toEqual(before);
   });
 
-  it('stores nothing from reports that race with the deletion', async () => {
+  it('reports that race with the deletion of their job store nothing', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { id, agentId, client } = await endedJob();
-      const racing = [remove(id), ...reports(id, agentId, client), ...reports(id, agentId, client)];
+      const racing = [deleteJob(id), ...sendAllReports(id, agentId, client), ...sendAllReports(id, agentId, client)];
       const statuses = (await Promise.all(racing)).map(({ status }) => status);
       expect(statuses.filter((status) => status >= 300)).toEqual([]);
-      expect((await leftOf(id)).filter((name) => !/^(deleted_job|object_removal)\./.test(name))).toEqual([]);
+      expect((await columnsWithJobId(id)).filter((name) => !/^(deleted_job|object_removal)\./.test(name))).toEqual([]);
     }
   });
 
-  it('cancels a queued job without a stop command for its worker', async () => {
+  it('the deletion of a queued job cancels it without a stop command for its worker', async () => {
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
     const { id: agentId, worker } = await machines.online();
     await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
     const { jobId } = (await tenant.api.post('/api/jobs/launch', { workflowId, agentId })).body;
-    expect((await remove(jobId)).status).toBe(204);
+    expect((await deleteJob(jobId)).status).toBe(204);
     expect(worker.received.filter(({ kind }) => kind === 'stop_job')).toEqual([]);
     const usage = await sql("SELECT outcome FROM usage_event WHERE job_id = $1 AND kind = 'run'", [jobId]);
     expect(usage).toEqual([{ outcome: 'cancelled' }]);
   });
 
-  describe('during its run', () => {
+  describe('a job that is deleted during its run', () => {
     let folder: string;
     let child: ChildProcess;
     let agentId: string;
@@ -240,7 +245,7 @@ describe('a deleted job', () => {
       rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     });
 
-    it('kills the script of the job, and the worker then runs the next job', async () => {
+    it('the deletion of a running job kills its script, and the worker then runs the next job', async () => {
       const { organizationId } = tenant;
       const mark = join(folder, 'mark');
       const script = `import os, time\nopen(${JSON.stringify(mark)}, "w").write(str(os.getpid()))\nwhile True:\n    print("on and on", flush=True)\n    time.sleep(0.02)\n`;
@@ -252,7 +257,7 @@ describe('a deleted job', () => {
         async () => (await tenant.api.get(`/api/jobs/${jobId}`)).body.status === 'running',
       );
       const pid = Number(readFileSync(mark, 'utf8'));
-      expect((await remove(jobId)).status).toBe(204);
+      expect((await deleteJob(jobId)).status).toBe(204);
       const { id: quick } = await makeWorkflow(harness.db, { organizationId, script: 'print(1)\n' });
       const next = (await tenant.api.post('/api/jobs/launch', { workflowId: quick, agentId })).body.jobId;
       await waitFor('the script to end', () => !existsSync(`/proc/${pid}`));
@@ -263,7 +268,7 @@ describe('a deleted job', () => {
       expect(await sql('SELECT clearing_command_id AS id FROM agent WHERE id = $1', [agentId])).toEqual([{ id: null }]);
       const usage = await sql('SELECT outcome FROM usage_event WHERE job_id = $1', [jobId]);
       expect(usage).toContainEqual({ outcome: 'cancelled' });
-      expect((await leftOf(jobId)).filter((name) => !/^deleted_job\./.test(name))).toEqual([]);
+      expect((await columnsWithJobId(jobId)).filter((name) => !/^deleted_job\./.test(name))).toEqual([]);
       const left = await tenant.api.get(`/api/jobs?agentId=${agentId}`);
       expect(left.body.jobs.map(({ id }: { id: string }) => id)).toEqual([next]);
     });

@@ -6,11 +6,11 @@ import { standalone } from './standalone';
 describe('.env.example', () => {
   const text = readFileSync('.env.example', 'utf8');
 
-  it('matches the configuration classes; npm run generate updates it', () => {
+  it('.env.example matches the configuration classes; npm run generate updates it', () => {
     expect(text).toBe(envExampleOf(standalone.configs));
   });
 
-  it('lists each variable once', () => {
+  it('.env.example lists each variable once', () => {
     const names = [...text.matchAll(/^(?:# )?([A-Z0-9_]+)=/gm)].map(([, name]) => name);
     expect(new Set(names).size).toBe(names.length);
     const declared = new Set(standalone.configs.flatMap(variablesOf).map(({ name }) => name));

@@ -8,12 +8,12 @@ export function envExampleOf(configs: readonly (new () => object)[]): string {
     '# Environment variables of the services. A variable without a leading # is required; the others show their defaults.',
     '# A secret can be in a file: set NAME_FILE to the path of the file instead of NAME.',
     '# Generated from the configuration classes by npm run generate; do not edit.',
-    ...variables.flatMap((variable) => ['', ...explain(variable)]),
+    ...variables.flatMap((variable) => ['', ...describeVariable(variable)]),
     '',
   ].join('\n');
 }
 
-function explain({ name, type, options }: Variable): string[] {
+function describeVariable({ name, type, options }: Variable): string[] {
   const { description, default: fallback, optional, secret } = options;
   const facts = [type, ...(secret ? ['secret'] : [])].join(', ');
   const shown = Array.isArray(fallback) ? fallback.join(',') : String(fallback ?? '');

@@ -26,7 +26,7 @@ const bodyBytes = 500_000;
 const maxAnswerBytes = 64 * 1024;
 
 /** Joins as many elements as fill a body of this size. */
-const filled = (each: (at: number) => string, bytes: number = bodyBytes) => {
+const joinUpToSize = (each: (at: number) => string, bytes: number = bodyBytes) => {
   const parts: string[] = [];
   for (let left = bytes, at = 0; left > 0; at += 1) {
     const part = each(at);
@@ -36,24 +36,24 @@ const filled = (each: (at: number) => string, bytes: number = bodyBytes) => {
   return parts.join(',');
 };
 
-const many = (bytes: number, each: (at: number) => string, between: string) =>
+const repeatUpToSize = (bytes: number, each: (at: number) => string, between: string) =>
   Array.from({ length: bytes / 6 }, (_, at) => each(at))
     .join(between)
     .slice(0, bytes);
 
 /** Large values as JSON, by the name of their shape. */
 const hugeValues: Record<string, (bytes: number) => string> = {
-  'distinct texts': (bytes) => `[${filled((at) => `"${at.toString(36)}"`, bytes)}]`,
-  'empty objects': (bytes) => `[${filled(() => '{}', bytes)}]`,
-  'empty lists': (bytes) => `[${filled(() => '[]', bytes)}]`,
-  'objects of unknown fields': (bytes) => `[{${filled((at) => `"${at.toString(36)}":0`, bytes)}}]`,
-  'distinct names': (bytes) => `{${filled((at) => `"${at.toString(36)}":""`, bytes)}}`,
+  'distinct texts': (bytes) => `[${joinUpToSize((at) => `"${at.toString(36)}"`, bytes)}]`,
+  'empty objects': (bytes) => `[${joinUpToSize(() => '{}', bytes)}]`,
+  'empty lists': (bytes) => `[${joinUpToSize(() => '[]', bytes)}]`,
+  'objects of unknown fields': (bytes) => `[{${joinUpToSize((at) => `"${at.toString(36)}":0`, bytes)}}]`,
+  'distinct names': (bytes) => `{${joinUpToSize((at) => `"${at.toString(36)}":""`, bytes)}}`,
   'one long text': (bytes) => `"${'a'.repeat(bytes)}"`,
   'dots and ats': (bytes) => `"${'a@a.'.repeat(bytes / 4)}"`,
   spaces: (bytes) => `" ${' '.repeat(bytes)}x"`,
   escapes: (bytes) => `"${'\\u00e9'.repeat(bytes / 6)}"`,
   'a long number': (bytes) => '9'.repeat(bytes),
-  'deep lists': (bytes) => `${'['.repeat(60)}${filled(() => '0', bytes)}${']'.repeat(60)}`,
+  'deep lists': (bytes) => `${'['.repeat(60)}${joinUpToSize(() => '0', bytes)}${']'.repeat(60)}`,
 };
 
 const listShapes = ['distinct texts', 'empty objects', 'empty lists', 'objects of unknown fields', 'distinct names'];
@@ -70,7 +70,7 @@ const plainShapes = [
 jest.setTimeout(180_000);
 
 /** In its short form, the spec sends each route a quarter of the shapes. Each shape still reaches many routes. */
-const someOf = <T>(shapes: T[], { path }: Operation): T[] =>
+const selectShapes = <T>(shapes: T[], { path }: Operation): T[] =>
   isLongForm() ? shapes : shapes.filter((_, at) => (at + path.length) % 4 === 0);
 
 const isList = ({ kind }: Field) => kind === 'array' || kind === 'object';
@@ -147,7 +147,7 @@ describe('a large request', () => {
       };
       const plain = fields.filter((field) => !isList(field)).map(({ name }) => name);
       const bodies: [string, string][] = [
-        ['unknown fields', `{${filled((at) => `"${at.toString(36)}":0`)}}`],
+        ['unknown fields', `{${joinUpToSize((at) => `"${at.toString(36)}":0`)}}`],
         // Each list is filled alone, because a list is checked element by element.
         ...fields
           .filter(isList)
@@ -156,7 +156,7 @@ describe('a large request', () => {
           ),
         ...(plain.length ? plainShapes : []).map((shape): [string, string] => [shape, withFields(plain, shape)]),
       ];
-      for (const [label, body] of someOf(bodies, operation)) {
+      for (const [label, body] of selectShapes(bodies, operation)) {
         await expectQuick(label, operation, post(operation, Buffer.from(body)));
       }
     },
@@ -168,12 +168,12 @@ describe('a large request', () => {
       const bytes = operation.bodyLimit - 1000;
       const fields = fieldsOf(openApiDocument, operation);
       const bodies: [string, string][] = [
-        ['unknown fields', `{${filled((at) => `"${at.toString(36)}":0`, bytes)}}`],
+        ['unknown fields', `{${joinUpToSize((at) => `"${at.toString(36)}":0`, bytes)}}`],
         ...fields.filter(isList).flatMap(({ name }): [string, string][] => [
-          [`${name}: empty objects`, `{"${name}":[${filled(() => '{}', bytes)}]}`],
-          [`${name}: distinct names`, `{"${name}":[{${filled((at) => `"${at}":""`, bytes)}}]}`],
+          [`${name}: empty objects`, `{"${name}":[${joinUpToSize(() => '{}', bytes)}]}`],
+          [`${name}: distinct names`, `{"${name}":[{${joinUpToSize((at) => `"${at}":""`, bytes)}}]}`],
         ]),
-        // One other field is enough, because all of them are parsed in the same way.
+        // One field that is not a list is enough, because all such fields are parsed in the same way.
         ...fields
           .filter((field) => !isList(field))
           .slice(0, 1)
@@ -240,7 +240,7 @@ describe('a large request', () => {
         metadata: Object.fromEntries(claims(19_000).map(({ CLAIM_ID }) => [CLAIM_ID, ['"', { npi: 1 }]])),
       }),
     ],
-  ])('does not block the event loop with %s', async (label, path, make) => {
+  ])('a request with %s does not block the event loop', async (label, path, make) => {
     const operation = all.find((each) => each.path === path && each.method === 'POST')!;
     const body = Buffer.from(JSON.stringify(await make()));
     await expectQuick(label, operation, post(operation, body));
@@ -256,7 +256,7 @@ describe('a large request', () => {
           operation,
           query(
             operation,
-            many(12_000, () => `${name}=1`, '&'),
+            repeatUpToSize(12_000, () => `${name}=1`, '&'),
           ),
         );
       }
@@ -268,11 +268,11 @@ describe('a large request', () => {
 
   it.each(named(callers))('%s does not block the event loop with long headers', async (_, operation) => {
     const headers: [string, Record<string, string>][] = [
-      ['many cookies', { cookie: many(12_000, (at) => `${at.toString(36)}=1`, '; ') }],
+      ['many cookies', { cookie: repeatUpToSize(12_000, (at) => `${at.toString(36)}=1`, '; ') }],
       ['a long key', { 'x-api-key': `msk_${'a'.repeat(12_000)}` }],
-      ['a long list of types', { 'content-type': many(12_000, () => 'a/b', ';') }],
+      ['a long list of types', { 'content-type': repeatUpToSize(12_000, () => 'a/b', ';') }],
       ['a long Bearer', { authorization: `Bearer ${' '.repeat(12_000)}` }],
-      ['many addresses', { 'x-forwarded-for': many(12_000, () => '1.1.1.1', ',') }],
+      ['many addresses', { 'x-forwarded-for': repeatUpToSize(12_000, () => '1.1.1.1', ',') }],
       ['many names', Object.fromEntries(Array.from({ length: 1000 }, (__, at) => [`x-${at}`, '1']))],
     ];
     for (const [label, each] of headers) {
@@ -296,7 +296,7 @@ describe('a large request', () => {
           Array.from({ length: 20 }, (__, at) => `${head(`f${at}`)}${'x'.repeat(1_000_000)}\r\n`).join(''),
         ],
         ['commas', `${head('agentIds')}${','.repeat(1_000_000)}\r\n`],
-        ['a JSON list', `${head('agentIds')}[${filled((at) => `"${at.toString(36)}"`)}]\r\n`],
+        ['a JSON list', `${head('agentIds')}[${joinUpToSize((at) => `"${at.toString(36)}"`)}]\r\n`],
         ['many headers', `--x\r\n${Array.from({ length: 20_000 }, (__, at) => `x-${at}: 1\r\n`).join('')}\r\n1\r\n`],
         ['invalid boundaries', `${head('a')}${'\r\n--'.repeat(300_000)}\r\n`],
         ['no line ends', 'x'.repeat(5_000_000)],
@@ -312,13 +312,13 @@ describe('a large request', () => {
     },
   );
 
-  it('does not read the body of an unauthenticated request', async () => {
-    const body = Buffer.from(`{${filled((at) => `"${at.toString(36)}":0`, 10 * 1024 * 1024)}}`);
+  it('the body of an unauthenticated request is not read', async () => {
+    const body = Buffer.from(`{${joinUpToSize((at) => `"${at.toString(36)}":0`, 10 * 1024 * 1024)}}`);
     const before = process.memoryUsage().rss;
     const routes = all.filter(({ body: takes, access }) => takes && access !== 'anyone');
     const turn = await longestTurn(async () => {
       for (const operation of routes.slice(0, 8)) {
-        // The client in this process copies each body first, so the requests start in separate turns.
+        // This process copies each body that it sends, so each request starts in a separate turn of the event loop.
         const sent = Array.from({ length: 4 }, (_, at) =>
           sleep(10 * at).then(() => post(operation, body)(harness.http)),
         );

@@ -8,11 +8,11 @@ const patient = 'Zyxwvut, Quillandra';
 describe('a composite of a patient’s teeth', () => {
   let harness: Harness;
   let machines: FakeMachines;
-  const ask = (id: string, body: object = {}, client: HttpClient = machines.tenant.api) =>
+  const requestComposite = (id: string, body: object = {}, client: HttpClient = machines.tenant.api) =>
     client.post(`/api/agents/${id}/imaging-composite`, { patientLookup: patient, teeth: [3, 14], ...body });
   const statusOf = (id: string, commandId: string, client: HttpClient = machines.tenant.api) =>
     client.get(`/api/agents/${id}/imaging-composite/status?commandId=${commandId}`);
-  const startComposite = async (online: { id: string }) => (await ask(online.id)).body.commandId as string;
+  const startComposite = async (online: { id: string }) => (await requestComposite(online.id)).body.commandId as string;
 
   beforeAll(async () => {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100' };
@@ -24,9 +24,9 @@ describe('a composite of a patient’s teeth', () => {
     await machines.close();
   });
 
-  it('sends the worker the unchanged lookup, and returns a URL of the finished image', async () => {
+  it('a composite request sends its lookup unchanged to the worker, and returns a URL of the image', async () => {
     const { id, client, worker } = await machines.online();
-    const started = await ask(id);
+    const started = await requestComposite(id);
     expect([started.status, Object.keys(started.body)]).toEqual([202, ['commandId']]);
     const { commandId } = started.body;
     const location = `/api/agents/${id}/imaging-composite/status?commandId=${commandId}`;
@@ -37,7 +37,7 @@ describe('a composite of a patient’s teeth', () => {
       kind: 'imaging_composite',
       payload: { patientLookup: patient, teeth: [3, 14], secretNames: [] },
     });
-    const minutes = (Date.parse(command!.deadline) - Date.now()) / 60_000;
+    const minutes = (Date.parse(command!.deadline) - harness.db.now().getTime()) / 60_000;
     expect(minutes).toBeGreaterThan(14);
     expect(minutes).toBeLessThanOrEqual(15);
     expect((await statusOf(id, commandId)).body).toEqual({ status: 'pending' });
@@ -78,37 +78,40 @@ describe('a composite of a patient’s teeth', () => {
     ['a numeric lookup', { patientLookup: 1234 }],
     ['NUL in a lookup', { patientLookup: `${patient}\0` }],
     ['an unknown field', { more: patient }],
-  ])('refuses %s without creating a command or repeating the lookup in the error', async (_, body) => {
-    const { id } = await machines.online();
-    const answer = await ask(id, body);
-    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
-    expect(answer.text).not.toContain('Zyxwvut');
-    expect(await machines.sql('SELECT FROM agent_command WHERE agent_id = $1', [id])).toHaveLength(0);
-  });
+  ])(
+    'a composite request with %s is refused without a command and without the lookup in the error',
+    async (_, body) => {
+      const { id } = await machines.online();
+      const answer = await requestComposite(id, body);
+      expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
+      expect(answer.text).not.toContain('Zyxwvut');
+      expect(await machines.sql('SELECT FROM agent_command WHERE agent_id = $1', [id])).toHaveLength(0);
+    },
+  );
 
-  it('accepts all 32 teeth in any order', async () => {
+  it('a composite request accepts all 32 teeth in any order', async () => {
     const { id, worker } = await machines.online();
     const teeth = Array.from({ length: 32 }, (_, at) => 32 - at);
-    expect((await ask(id, { teeth })).status).toBe(202);
+    expect((await requestComposite(id, { teeth })).status).toBe(202);
     const [command] = await waitFor('the push', () => worker.received.length > 0 && worker.received);
     expect(command!.payload['teeth']).toEqual(teeth);
   });
 
-  it('requires a member, and hides composites from other organizations', async () => {
+  it('a composite request requires a member, and its composite is hidden from other organizations', async () => {
     const { id, client } = await machines.online();
     const { tenant } = machines;
-    expect((await ask(id, {}, tenant.as.viewer)).status).toBe(403);
-    expect((await ask(id, {}, client)).status).toBe(403);
-    expect((await ask(id, {}, harness.http)).status).toBe(401);
+    expect((await requestComposite(id, {}, tenant.as.viewer)).status).toBe(403);
+    expect((await requestComposite(id, {}, client)).status).toBe(403);
+    expect((await requestComposite(id, {}, harness.http)).status).toBe(401);
     const commandId = await startComposite({ id });
     const other = await FakeMachines.create(harness);
     const otherAgent = await other.online();
     for (const answer of [
-      await ask(id, {}, other.tenant.api),
+      await requestComposite(id, {}, other.tenant.api),
       await statusOf(id, commandId, other.tenant.api),
       await statusOf(otherAgent.id, commandId, other.tenant.api),
       await statusOf(id, newId()),
-      await ask(newId()),
+      await requestComposite(newId()),
       await machines.tenant.api.get(`/api/agents/${id}/run-snippet/status?commandId=${commandId}`),
       await machines.tenant.api.get(`/api/agents/${id}/imaging-images/status?commandId=${commandId}`),
     ]) {
@@ -117,18 +120,18 @@ describe('a composite of a patient’s teeth', () => {
     await other.close();
   });
 
-  it('starts one composite per Idempotency-Key', async () => {
+  it('requests with the same Idempotency-Key start one composite', async () => {
     const { id } = await machines.online();
     const client = machines.tenant.api.with({ 'idempotency-key': newId() });
-    const [first, second] = [await ask(id, {}, client), await ask(id, {}, client)];
+    const [first, second] = [await requestComposite(id, {}, client), await requestComposite(id, {}, client)];
     expect(second.body).toEqual(first.body);
-    expect((await ask(id, { teeth: [4] }, client)).status).toBe(422);
+    expect((await requestComposite(id, { teeth: [4] }, client)).status).toBe(422);
   });
 
-  it('stores the patient’s name only in the output, and the lookup only sealed until the command ends', async () => {
+  it('a patient’s name is stored only in the output, and sealed in the payload until the command ends', async () => {
     const online = await machines.online();
     const keyed = machines.tenant.api.with({ 'idempotency-key': newId() });
-    const { commandId } = (await ask(online.id, {}, keyed)).body;
+    const { commandId } = (await requestComposite(online.id, {}, keyed)).body;
     await waitFor('the push', () => online.worker.received.length > 0);
     expect((await machines.rowOf(commandId)).payload).toEqual({ teeth: [3, 14], sealed: expect.any(Object) });
     expect(await tablesWith('Zyxwvut')).toEqual([]);
@@ -146,7 +149,7 @@ describe('a composite of a patient’s teeth', () => {
     }
   });
 
-  it('deletes the sealed lookup if the command times out or its agent is terminated', async () => {
+  it('the sealed lookup is deleted if its command times out or its agent is terminated', async () => {
     const [late, ended] = [await machines.online(), await machines.online()];
     const overdue = await startComposite(late);
     await machines.sql(`UPDATE agent_command SET deadline = now() - interval '1 s' WHERE id = $1`, [overdue]);

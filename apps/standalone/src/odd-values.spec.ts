@@ -5,26 +5,26 @@ import { callers } from './callers.harness';
 import { standalone } from './standalone';
 import { type Access, operations, type Operation } from './walk-openapi';
 
-const written = (...values: unknown[]) => Buffer.from(JSON.stringify(values)).toString('base64url');
+const encodeCursor = (...values: unknown[]) => Buffer.from(JSON.stringify(values)).toString('base64url');
 
 /** Cursors that the service did not issue. Several would reach a SQL statement as an invalid number or text. */
 const forged = [
   'x',
-  written(),
-  written(7),
-  written('2026-W05-1T10:00:00Z', 'a'),
-  written('2026-01-01T00:00:00Z', 'a'),
-  written('\ud800'),
-  written('\0'),
-  written('a', 'b', 'c'),
-  `${written(newId())}=`,
+  encodeCursor(),
+  encodeCursor(7),
+  encodeCursor('2026-W05-1T10:00:00Z', 'a'),
+  encodeCursor('2026-01-01T00:00:00Z', 'a'),
+  encodeCursor('\ud800'),
+  encodeCursor('\0'),
+  encodeCursor('a', 'b', 'c'),
+  `${encodeCursor(newId())}=`,
 ];
 
 /** Invalid times for cursors of job lists that are sorted by time. */
 const forgedTimes = ['0000-01-01T00:00:00', '2026-02-30T00:00:00', '2026-01-01T24:00:00', '2026-01-01T12345678', ' '];
 
 /** Valid cursors of lists that are sorted by name. In other lists, the numbers are outside the range of the column. */
-const nameCursors = [written('9'.repeat(16)), written('-1')];
+const nameCursors = [encodeCursor('9'.repeat(16)), encodeCursor('-1')];
 
 /** Times that are valid in ISO 8601, but that Postgres or JavaScript cannot parse. */
 const unparsableTimes = [
@@ -34,8 +34,8 @@ const unparsableTimes = [
   '0000-01-01T00:00:00Z',
 ];
 
-/** Returns invalid signatures in each form that the routes accept, and a missing signature. */
 const mac = '0'.repeat(64);
+/** Returns invalid signatures in each form that the routes accept, and null for a missing signature. */
 const signatures = () => {
   const now = Math.floor(Date.now() / 1000);
   return [null, '', 'nonsense', mac, `sha256=${mac}`, `t=${now},v1=${mac}`, `t=1,v1=${mac}`];
@@ -75,7 +75,7 @@ describe('a value that only looks valid', () => {
   });
   afterAll(() => harness.close());
 
-  const taking = (name: string) =>
+  const operationsWithParameter = (name: string) =>
     operations(openApiDocument)
       .filter(({ queryNames }) => queryNames.includes(name))
       .map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
@@ -86,36 +86,36 @@ describe('a value that only looks valid', () => {
   };
 
   /** Returns the names of the operation's parameters with this format, such as `date`. */
-  const namesOf = (format: string, { method, path }: Operation): string[] => {
+  const parametersWithFormat = (format: string, { method, path }: Operation): string[] => {
     const { parameters = [] } = (openApiDocument as any).paths[path][method.toLowerCase()];
     return parameters.filter(({ schema }: any) => schema.format === format).map(({ name }: any) => name);
   };
 
-  it.each(taking('cursor'))('%s answers 400 to a forged cursor', async (_, operation) => {
+  it.each(operationsWithParameter('cursor'))('%s answers 400 to a forged cursor', async (_, operation) => {
     for (const cursor of forged) expect([cursor, (await ask(operation, { cursor })).status]).toEqual([cursor, 400]);
     const sorted = /\/(functions|vault|process-library|concurrency-keys)$/.test(operation.path) ? 200 : 400;
     for (const cursor of nameCursors) expect((await ask(operation, { cursor })).status).toBe(sorted);
   });
 
-  it.each(forgedTimes)('answers 400 to a job cursor with the time %s', async (time) => {
+  it.each(forgedTimes)('a list of jobs answers 400 to a cursor with the time %s', async (time) => {
     for (const sort of ['startedAt', '-finishedAt']) {
-      const cursor = written(`${time}.000000Z`, newId(), sort);
+      const cursor = encodeCursor(`${time}.000000Z`, newId(), sort);
       expect((await tenant.api.get(`/api/jobs?sort=${sort}&cursor=${cursor}`)).status).toBe(400);
-      const right = written('2026-01-01T00:00:00.000000Z', newId(), sort);
+      const right = encodeCursor('2026-01-01T00:00:00.000000Z', newId(), sort);
       expect((await tenant.api.get(`/api/jobs?sort=${sort}&cursor=${right}`)).status).toBe(200);
     }
   });
 
-  const takingTimes = [...taking('from'), ...taking('to')].filter(
-    ([, operation]) => !namesOf('uuid', operation).includes('from'),
+  const operationsWithTimes = [...operationsWithParameter('from'), ...operationsWithParameter('to')].filter(
+    ([, operation]) => !parametersWithFormat('uuid', operation).includes('from'),
   );
 
-  it.each(takingTimes)('%s answers 400 to an invalid time', async (_, operation) => {
+  it.each(operationsWithTimes)('%s answers 400 to an invalid time', async (_, operation) => {
     for (const name of ['from', 'to']) {
       for (const time of unparsableTimes)
         expect([time, (await ask(operation, { [name]: time })).status]).toEqual([time, 400]);
     }
-    const [from, to] = namesOf('date', operation).includes('from')
+    const [from, to] = parametersWithFormat('date', operation).includes('from')
       ? ['2026-01-30', '2026-01-31']
       : ['2026-01-31T10:00:00Z', '2026-01-31T11:00:00Z'];
     expect((await ask(operation, { from: from!, to: to! })).status).toBe(200);
@@ -123,7 +123,7 @@ describe('a value that only looks valid', () => {
 
   const signed = operations(openApiDocument).filter(({ signatureHeader }) => signatureHeader);
 
-  it('finds every signed route', () => {
+  it('the document has three signed routes: claim outcomes and the webhooks of two trackers', () => {
     expect(signed.map(({ path }) => path)).toEqual([
       '/api/jobs/{id}/claim-results',
       '/api/webhooks/codehost/feedback',

@@ -9,7 +9,7 @@ interface Operation {
 }
 
 describe('the OpenAPI document', () => {
-  it('matches the code; npm run generate updates it', async () => {
+  it('the OpenAPI document matches the code; npm run generate updates it', async () => {
     const harness = await startHarness(standalone);
     try {
       expect(openApiOf(harness.app.nest)).toEqual(openApiDocument);
@@ -20,7 +20,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('lists each parameter of a route once, and compares header names without case', () => {
+  it('the OpenAPI document lists each parameter of a route once, comparing headers without case', () => {
     const twice: string[] = [];
     const { paths } = openApiDocument as { paths: Record<string, Record<string, Operation>> };
     for (const [path, methods] of Object.entries(paths)) {
@@ -34,11 +34,11 @@ describe('the OpenAPI document', () => {
     expect(twice).toEqual([]);
   });
 
-  it('passes the linter', () => {
+  it('the OpenAPI document passes the linter', () => {
     expect(execFileSync(process.execPath, ['tools/lint/openapi.mjs']).toString()).toBe('openapi: 0 problems\n');
   });
 
-  it('is served as a page with its assets', async () => {
+  it('the OpenAPI document is served as a page with its assets', async () => {
     const harness = await startHarness(standalone);
     try {
       const door = await harness.http.get('/');

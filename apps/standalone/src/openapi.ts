@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
-import { BundleProblem, type ErrorCode, errorTable, Problem } from '@muster/contracts';
+import { BundleProblem, type ErrorCode, errorMeanings, errorTable, Problem } from '@muster/contracts';
 
 /** Returns the OpenAPI 3.1 document of all routes that this process serves. */
 export function openApiOf(app: INestApplication): Record<string, unknown> {
@@ -29,12 +29,12 @@ export function openApiOf(app: INestApplication): Record<string, unknown> {
   for (const path of Object.values(document.paths)) {
     for (const [method, operation] of Object.entries(path) as [string, Operation][]) {
       operation.security ??= [];
-      if (method !== 'get') addBodyFaults(operation);
+      if (method !== 'get') addBodyErrors(operation);
       addForm(operation);
-      openBody(operation, document.components?.schemas ?? {});
+      markBodyOptional(operation, document.components?.schemas ?? {});
     }
   }
-  return sortKeys(withoutNullable(JSON.parse(JSON.stringify(document)))) as Record<string, unknown>;
+  return sortKeys(replaceNullable(JSON.parse(JSON.stringify(document)))) as Record<string, unknown>;
 }
 
 interface Operation {
@@ -45,11 +45,11 @@ interface Operation {
 }
 
 /** Adds the errors of invalid bodies, also to operations without a body, because any body that is sent is checked. */
-function addBodyFaults({ responses }: Operation): void {
+function addBodyErrors({ responses }: Operation): void {
   for (const code of ['payload_too_large', 'unsupported_media_type'] satisfies ErrorCode[]) {
     const { status, title } = errorTable[code];
     responses[status] ??= {
-      description: `${title} (${code})`,
+      description: `${title} (${code}): ${errorMeanings[code]}`,
       content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
     };
   }
@@ -65,7 +65,7 @@ function addForm(operation: Operation): void {
 }
 
 /** Marks a body without required fields as optional. */
-function openBody({ requestBody }: Operation, schemas: Record<string, unknown>): void {
+function markBodyOptional({ requestBody }: Operation, schemas: Record<string, unknown>): void {
   const { $ref } =
     (requestBody?.content['application/json'] as { schema?: { $ref?: string } } | undefined)?.schema ?? {};
   const schema = $ref && (schemas[$ref.split('/').at(-1)!] as { required?: string[] } | undefined);
@@ -73,11 +73,11 @@ function openBody({ requestBody }: Operation, schemas: Record<string, unknown>):
 }
 
 /** Replaces `nullable` of OpenAPI 3.0, which the generator writes, with the type null of 3.1. */
-function withoutNullable(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNullable);
+function replaceNullable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(replaceNullable);
   if (typeof value !== 'object' || value === null) return value;
   const { nullable, ...rest } = value as Record<string, unknown>;
-  const members = Object.fromEntries(Object.entries(rest).map(([key, member]) => [key, withoutNullable(member)]));
+  const members = Object.fromEntries(Object.entries(rest).map(([key, member]) => [key, replaceNullable(member)]));
   if (nullable !== true) return nullable === undefined ? members : { ...members, nullable };
   if (typeof members['type'] === 'string' && !members['allOf']) {
     const { enum: values, ...others } = members;
@@ -100,11 +100,11 @@ function sortKeys(document: unknown): unknown {
   };
   return {
     ...rest,
-    paths: sorted(paths),
-    components: { ...components, schemas: sorted(components.schemas) },
+    paths: sortByKey(paths),
+    components: { ...components, schemas: sortByKey(components.schemas) },
   };
 }
 
-function sorted(record: Record<string, unknown>): Record<string, unknown> {
+function sortByKey(record: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

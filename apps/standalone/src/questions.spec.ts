@@ -18,7 +18,7 @@ describe('a run that asks a question', () => {
 
   const { launch, job, ended, open, answer, running, ask, rows } = questionHelpers(() => pilot);
 
-  it('receives a code from a person, which is sealed, redacted in output, and deleted with its end', async () => {
+  it('a code from a person reaches its run, is redacted in output, and is deleted when the run ends', async () => {
     const code = '739182';
     const jobId = await launch(
       [
@@ -65,7 +65,7 @@ describe('a run that asks a question', () => {
     expect(pilot.harness.logs.join('')).not.toContain(code);
   });
 
-  it('continues if its worker is killed and restarted, with an answer that arrived in between', async () => {
+  it('a waiting run continues after a restart of its worker with the answer that arrived in between', async () => {
     const jobId = await launch('print("got", muster.ask("Which?", kind="choice", choices=["a", "b"]))');
     const { id } = await open(jobId);
     await pilot.killWorker();
@@ -79,7 +79,7 @@ describe('a run that asks a question', () => {
     expect(body.questions).toHaveLength(1);
   });
 
-  it('continues with the default after the timeout, and fails with NotAnswered without a default', async () => {
+  it('a question that times out returns its default, or raises NotAnswered without a default', async () => {
     const jobId = await launch(
       'print("default", muster.ask("One?", timeout="1s", default=7))\nmuster.ask("Two?", timeout="1s")',
     );
@@ -90,7 +90,7 @@ describe('a run that asks a question', () => {
     expect(body.questions.map(({ status }: { status: string }) => status)).toEqual(['expired', 'expired']);
   });
 
-  it('raises an error at once if a person declines or the service refuses the question', async () => {
+  it('muster.ask raises an error at once if a person declines or the service refuses the question', async () => {
     const jobId = await launch(
       [
         'try: muster.ask("Send?", kind="form", fields=[{"name": "x", "type": "no such"}])',
@@ -104,7 +104,7 @@ describe('a run that asks a question', () => {
     expect(await ended(jobId)).toMatchObject({ result: { status: 'cancelled', reason: 'not today' } });
   });
 
-  it('asks once per question key, and refuses invalid answers and questions', async () => {
+  it('a run asks once per question key, and invalid answers and questions are refused', async () => {
     const { id: jobId } = await running();
     const fields = [{ name: 'npi' }, { name: 'paid', type: 'number', required: false }];
     const first = await ask(jobId, { kind: 'form', fields });
@@ -121,7 +121,7 @@ describe('a run that asks a question', () => {
     for (const more of wrong) expect((await ask(jobId, { questionKey: newId(), ...more })).status).toBe(400);
   });
 
-  it('accepts answers only from the people whom it asked', async () => {
+  it('a question can be answered only by the people whom it is addressed to', async () => {
     const { id: jobId } = await running();
     const { as, api } = pilot.tenant;
     const { questionId: admins } = (await ask(jobId, { to: ['role:admin'] })).body;
@@ -144,7 +144,7 @@ describe('a run that asks a question', () => {
     expect((await as.admin.post(`/api/questions/${admins}/answer`, body)).status).toBe(200);
   });
 
-  it('returns an answer to a waiting worker at once, also a code, until the run ends', async () => {
+  it('a waiting worker receives an answer at once, also a code, until its run ends', async () => {
     const { id: jobId } = await running();
     const { questionId } = (await ask(jobId, { kind: 'code' })).body;
     const path = `/api/jobs/${jobId}/questions/${questionId}`;
@@ -158,7 +158,7 @@ describe('a run that asks a question', () => {
     expect((await pilot.tenant.worker.get(path)).body.code).toBe('question_over');
   });
 
-  it('cancels its questions when it ends or is cancelled, and cannot ask more', async () => {
+  it('a run that ends or is cancelled cancels its questions, and cannot ask more', async () => {
     const [one, two] = [await running(), await running()];
     const [first, second] = [await ask(one.id), await ask(two.id)];
     await pilot.tenant.worker.post('/api/job-webhook', { jobId: one.id, status: 'completed' });
@@ -172,7 +172,7 @@ describe('a run that asks a question', () => {
     expect((await ask(two.id, { questionKey: 'late' })).status).toBe(409);
   });
 
-  it('limits the timeout of a question to the rest of its maximum runtime', async () => {
+  it('the timeout of a question is limited to the remaining runtime of its run', async () => {
     const { id: jobId } = await running({ maxRuntimeMs: 60_000 });
     const response = await ask(jobId, { timeoutSeconds: 3600 });
     expect(response.body.cut).toBe(true);
@@ -180,7 +180,7 @@ describe('a run that asks a question', () => {
     expect([left > 40_000, left < 60_000]).toEqual([true, true]);
   });
 
-  it('ends a question once if an answer races with a cancel or with the run’s end', async () => {
+  it('a question ends once if an answer races with a cancel or with the run’s end', async () => {
     for (const end of ['cancel', 'finish'] as const) {
       const { id: jobId } = await running();
       const { questionId } = (await ask(jobId)).body;
@@ -196,25 +196,28 @@ describe('a run that asks a question', () => {
     }
   });
 
-  itPlaysSteps(`asks in a step too, and passes the answer to later steps and the result${noChromium}`, async () => {
-    const { tenant, agentId } = pilot;
-    const steps = [
-      {
-        id: 'a',
-        type: 'ask',
-        question: 'Who signs?',
-        kind: 'choice',
-        choices: ['Ada', 'Bo'],
-        as: 'who',
-        waits: '60s',
-      },
-      { id: 'b', type: 'python', code: 'print("signed by", results["who"])' },
-    ];
-    const workflow = await tenant.as.member.post('/api/workflows', { name: newId(), variables: [], steps });
-    expect(workflow.status).toBe(201);
-    const launched = await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId });
-    const { id } = await open(launched.body.jobId);
-    await answer(id, 'Bo');
-    expect(await ended(launched.body.jobId)).toMatchObject({ status: 'completed', result: { who: 'Bo' } });
-  });
+  itPlaysSteps(
+    `a step can ask a question, and its answer reaches later steps and the result${noChromium}`,
+    async () => {
+      const { tenant, agentId } = pilot;
+      const steps = [
+        {
+          id: 'a',
+          type: 'ask',
+          question: 'Who signs?',
+          kind: 'choice',
+          choices: ['Ada', 'Bo'],
+          as: 'who',
+          waits: '60s',
+        },
+        { id: 'b', type: 'python', code: 'print("signed by", results["who"])' },
+      ];
+      const workflow = await tenant.as.member.post('/api/workflows', { name: newId(), variables: [], steps });
+      expect(workflow.status).toBe(201);
+      const launched = await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId });
+      const { id } = await open(launched.body.jobId);
+      await answer(id, 'Bo');
+      expect(await ended(launched.body.jobId)).toMatchObject({ status: 'completed', result: { who: 'Bo' } });
+    },
+  );
 });

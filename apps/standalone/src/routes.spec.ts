@@ -42,13 +42,13 @@ describe('every route', () => {
   const named = (list: Operation[]) =>
     list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
   const closed = all.filter(({ access }) => access !== 'anyone');
-  const call = async (client: HttpClient, operation: Operation, path = fill(operation.path)) => {
+  const call = async (client: HttpClient, operation: Operation, path = fillPath(operation.path)) => {
     const body = JSON.stringify(exampleBody(openApiDocument, operation));
     const caller = await signed(client, operation, path, body);
-    return documented(operation, await caller.send(operation.method, withQuery(path, operation), body));
+    return expectDocumentedStatus(operation, await caller.send(operation.method, withQuery(path, operation), body));
   };
-  /** A signed body is parsed only after its organization is known, so its job has to exist. */
-  const pathOfBody = ({ path, signatureHeader }: Operation) => fill(path, signatureHeader ? ownJobId : undefined);
+  /** Path of a request with a body. A signature is verified before the body is parsed, and needs an existing job. */
+  const pathOfBody = ({ path, signatureHeader }: Operation) => fillPath(path, signatureHeader ? ownJobId : undefined);
   /** Adds a signature to claim outcomes; other requests need none. */
   const signed = async (client: HttpClient, operation: Operation, path: string, body: unknown) => {
     if (!operation.path.endsWith('/claim-results')) return client;
@@ -60,7 +60,7 @@ describe('every route', () => {
     return client.with({ 'x-service-signature': `t=${t},v1=${mac}` });
   };
 
-  it('documents who may call it', () => {
+  it('every route documents who may call it', () => {
     expect(all.filter(({ access }) => access === undefined).map(({ method, path }) => `${method} ${path}`)).toEqual([]);
     expect(all.length).toBeGreaterThan(30);
   });
@@ -103,7 +103,7 @@ describe('every route', () => {
     for (const client of refused) expectProblem(await call(client, operation), 403, 'permission_denied');
   });
 
-  // An event stream does not end; the gateway's specs open it.
+  // The response of an event stream does not end, so only the gateway's specs open the stream.
   const ended = forCallers.filter(({ path }) => path !== '/api/events');
 
   it.each(named(ended.filter((each) => each.method === 'GET' && !namesOneResource(each))))(
@@ -134,8 +134,8 @@ describe('every route', () => {
       const own = foreignId === 'THEIRS' ? 'UNKNOWN' : /-/.test(foreignId) ? newId() : 'nosuchkey123';
       const { admitted } = callers(tenant, operation.access as Access);
       for (const client of admitted) {
-        const unknown = await call(client, operation, fill(operation.path, own));
-        const foreign = await call(client, operation, fill(operation.path, foreignId));
+        const unknown = await call(client, operation, fillPath(operation.path, own));
+        const foreign = await call(client, operation, fillPath(operation.path, foreignId));
         expectProblem(foreign, 404);
         expect(withoutIdentity(foreign, foreignId)).toEqual(withoutIdentity(unknown, own));
       }
@@ -189,7 +189,7 @@ describe('every route', () => {
         status,
         expect.not.stringMatching(/node_modules|\.ts:|at \w+ \(/),
       ]);
-      expectProblem(documented(operation, answer), status);
+      expectProblem(expectDocumentedStatus(operation, answer), status);
     }
   });
 
@@ -208,7 +208,7 @@ describe('every route', () => {
     for (const [label, type, body, status] of bad) {
       const answer = await client.with({ 'content-type': type }).send(operation.method, operation.path, body);
       expect([label, answer.status]).toEqual([label, status]);
-      expectProblem(documented(operation, answer), status);
+      expectProblem(expectDocumentedStatus(operation, answer), status);
     }
   });
 
@@ -225,7 +225,7 @@ describe('every route', () => {
     expectProblem(answer, 415, ownCodes ? 'RUN_SUMMARY_REQUEST_FAILED' : 'unsupported_media_type');
   });
 
-  it('audits changes by the field names of the API, not by column names', async () => {
+  it('audit entries contain the field names of the API, not column names', async () => {
     const apiFields = new Set(
       JSON.stringify(openApiDocument)
         .match(/"\w+"(?=:)/g)!
@@ -237,7 +237,7 @@ describe('every route', () => {
       const resource = Object.keys(foreignResources).find((path) => operation.path.startsWith(path));
       const id = resource ? await foreignResources[resource]!(otherTenant, harness.db) : otherTenant.organizationId;
       const { admitted } = callers(otherTenant, operation.access as Access);
-      const answer = await call(admitted.at(-1)!, operation, fill(operation.path, id));
+      const answer = await call(admitted.at(-1)!, operation, fillPath(operation.path, id));
       expect([operation.path, answer.status < 500]).toEqual([operation.path, true]);
     }
     const scheduleId = await foreignResources['/api/schedules/{id}']!(otherTenant, harness.db);
@@ -256,7 +256,7 @@ describe('every route', () => {
     expect([...new Set(strange)]).toEqual([]);
   });
 
-  it('refuses an API key anywhere in the query string', async () => {
+  it('an API key anywhere in the query string is refused', async () => {
     for (const query of [
       'x-api-key=msk_abcdefgh_0123456789abcdef',
       'apiKey=1',
@@ -269,7 +269,7 @@ describe('every route', () => {
     }
   });
 
-  it('answers unknown paths and methods and malformed ids with a problem', async () => {
+  it('unknown paths and methods and malformed ids are answered with a problem document', async () => {
     expectProblem(await tenant.api.get('/api/no-such-thing'), 404, 'not_found');
     const methods = await tenant.api.delete('/api/organization/settings');
     expectProblem(methods, 405, 'method_not_allowed');
@@ -291,7 +291,7 @@ describe('every route', () => {
   });
 });
 
-function fill(path: string, id: string = newId()): string {
+function fillPath(path: string, id: string = newId()): string {
   return path
     .replace(
       '{key}',
@@ -320,7 +320,7 @@ function withQuery(path: string, { query }: Operation): string {
 }
 
 /** Checks that the status of the answer is documented, and returns the answer. */
-function documented(operation: Operation, answer: Answer): Answer {
+function expectDocumentedStatus(operation: Operation, answer: Answer): Answer {
   expect(operation.statuses).toContain(String(answer.status));
   return answer;
 }

@@ -12,7 +12,7 @@ import {
 } from '@muster/testing';
 import { standalone } from './standalone';
 
-const ofCaller = (traceId: string) => ({ traceparent: `00-${traceId}-b7ad6b7169203331-01` });
+const callerTraceHeaders = (traceId: string) => ({ traceparent: `00-${traceId}-b7ad6b7169203331-01` });
 
 describe('a trace', () => {
   let harness: Harness;
@@ -51,10 +51,10 @@ describe('a trace', () => {
   const parentOf = ({ traceId, parentSpanId }: CollectedSpan) =>
     waitFor(`the parent ${parentSpanId}`, () => collector.trace(traceId).find(({ spanId }) => spanId === parentSpanId));
 
-  it('contains the delivery of a polled command and the worker’s execution', async () => {
+  it('a trace contains the delivery of a polled command and the worker’s execution', async () => {
     const { id, client } = await machines.online({ tunnel: false });
     const traceId = '0af7651916cd43dd8448eb211c80319c';
-    const { commandId } = (await machines.snippet(id, 'pass', {}, tenant.api.with(ofCaller(traceId)))).body;
+    const { commandId } = (await machines.snippet(id, 'pass', {}, tenant.api.with(callerTraceHeaders(traceId)))).body;
     const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
     const { TRACEPARENT: traceparent } = commands[0].env;
     expect(traceparent).toContain(traceId);
@@ -69,12 +69,12 @@ describe('a trace', () => {
     expect(collector.bodies.join()).not.toContain('a-secret-output');
   });
 
-  it('belongs to its own run, even if the end of another run has started that run', async () => {
+  it('a trace belongs to the run of its launch, even if the end of another run has started that run', async () => {
     const { id, worker, client } = await machines.online();
     const [first, second] = ['aaaa651916cd43dd8448eb211c80319c', 'bbbb651916cd43dd8448eb211c80319c'];
-    const before = await launch(id, ofCaller(first!));
+    const before = await launch(id, callerTraceHeaders(first!));
     await waitFor('the first run', () => worker.received.length === 1);
-    await launch(id, ofCaller(second!));
+    await launch(id, callerTraceHeaders(second!));
     await waitFor('the dispatch of the second run, which finds the agent busy', async () => {
       return (await harness.db.query('system', `SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
     });
@@ -88,12 +88,12 @@ describe('a trace', () => {
     expect((await spanOf(first!, 'worker run')).attributes['muster.status']).toBe('completed');
   });
 
-  it('contains failed push attempts, but only the successful push is the parent of the worker’s span', async () => {
+  it('a trace contains failed pushes, but only the successful push is the parent of the worker’s span', async () => {
     const { id, worker, client } = await machines.online();
     const traceId = 'cccc651916cd43dd8448eb211c80319c';
     let refusals = 0;
     worker.answer = () => ((refusals += 1) <= 1 ? 409 : 202);
-    const jobId = await launch(id, ofCaller(traceId));
+    const jobId = await launch(id, callerTraceHeaders(traceId));
     await waitFor('another push', () => refusals > 1);
     await client.post('/api/job-webhook', { jobId, status: 'completed' });
     const worked = await spanOf(traceId, 'worker run');
@@ -105,7 +105,7 @@ describe('a trace', () => {
     expect(worked.parentSpanId).toBe(pushes[1]!.spanId);
   });
 
-  it('starts with each run of a schedule, and continues with the retry of the run', async () => {
+  it('a trace starts with each run of a schedule, and continues with the retry of the run', async () => {
     const { id, worker, client } = await machines.online();
     const body = { name: 'Nightly', scriptId: workflowId, agentId: id, cronExpression: '* * * * *', maxRetries: 1 };
     await tenant.api.post('/api/schedules', body);
@@ -124,7 +124,7 @@ describe('a trace', () => {
     expect(collector.bodies.join()).not.toContain('a-secret');
   });
 
-  it('contains the webhook deliveries about its run with their responses', async () => {
+  it('a trace contains the webhook deliveries about its run with their responses', async () => {
     const receiver = createServer(
       (request, response) => void request.resume().on('end', () => response.writeHead(503).end()),
     );
@@ -134,7 +134,7 @@ describe('a trace', () => {
     expect(created.status).toBe(201);
     const { id, worker, client } = await machines.online();
     const traceId = 'ffff651916cd43dd8448eb211c80319c';
-    const jobId = await launch(id, ofCaller(traceId));
+    const jobId = await launch(id, callerTraceHeaders(traceId));
     await waitFor('the run', () => worker.received.length === 1);
     await client.post('/api/job-webhook', { jobId, status: 'completed' });
     const delivery = await spanOf(traceId, 'webhook job.completed');
@@ -148,14 +148,14 @@ describe('a trace', () => {
     receiver.close();
   });
 
-  it('is propagated but not exported if the caller’s trace is not sampled', async () => {
+  it('a trace is propagated but not exported if the caller’s trace is not sampled', async () => {
     const { id, worker } = await machines.online();
     const traceId = 'dddd651916cd43dd8448eb211c80319c';
     await launch(id, { traceparent: `00-${traceId}-b7ad6b7169203331-00` });
     await waitFor('the push', () => worker.received.length === 1);
     expect(worker.received[0]!.env['TRACEPARENT']).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
     // A later trace that is sampled is exported, so the first one would have arrived by now.
-    await machines.snippet(id, 'pass', {}, tenant.api.with(ofCaller('eeee651916cd43dd8448eb211c80319c')));
+    await machines.snippet(id, 'pass', {}, tenant.api.with(callerTraceHeaders('eeee651916cd43dd8448eb211c80319c')));
     await spanOf('eeee651916cd43dd8448eb211c80319c', 'push snippet');
     expect(collector.trace(traceId)).toEqual([]);
   });

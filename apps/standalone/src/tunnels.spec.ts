@@ -19,9 +19,9 @@ describe('a tunnel', () => {
   });
 
   const snippet = async (id: string) => (await machines.snippet(id)).body.commandId as string;
-  const shake = (client: HttpClient, agentId: string, tunnelHostname?: string | null) =>
+  const sendHandshake = (client: HttpClient, agentId: string, tunnelHostname?: string | null) =>
     client.post('/api/agents/handshake', { agentId, bootId: newId(), workerVersion: '1', tunnelHostname });
-  const beat = async (client: HttpClient, agentId: string, tunnelHostname?: string) => {
+  const sendHeartbeat = async (client: HttpClient, agentId: string, tunnelHostname?: string) => {
     const [{ bootId }] = await machines.sql('SELECT boot_id FROM agent WHERE id = $1', [agentId]);
     return (await client.post('/api/agent/heartbeat', { agentId, bootId, tunnelHostname })).body;
   };
@@ -32,7 +32,7 @@ describe('a tunnel', () => {
     return commands.map(({ commandId }: { commandId: string }) => commandId) as string[];
   };
   /** Returns the shortest of four delivery times in ms, because a busy machine delays some of them. */
-  const quickest = async (id: string, client: HttpClient) => {
+  const shortestDeliveryMs = async (id: string, client: HttpClient) => {
     const times = [];
     for (let i = 0; i < 4; i += 1) {
       const waiting = poll(client, id);
@@ -45,57 +45,57 @@ describe('a tunnel', () => {
     return Math.min(...times);
   };
 
-  it('gets no more pushes until the next handshake if it refuses connections; its worker polls at once', async () => {
+  it('a tunnel that refuses connections gets no pushes until a handshake; its worker polls at once', async () => {
     const { id, client, worker } = await machines.online();
     const gone = await FakeMachines.create(harness);
     const { url: refusing } = (await gone.online()).worker;
     await gone.close();
-    await shake(client, id, refusing);
-    expect(await beat(client, id, refusing)).not.toHaveProperty('tunnel');
-    expect(await quickest(id, client)).toBeLessThan(1000);
-    expect(await beat(client, id, refusing)).toMatchObject({ tunnel: 'unreachable' });
+    await sendHandshake(client, id, refusing);
+    expect(await sendHeartbeat(client, id, refusing)).not.toHaveProperty('tunnel');
+    expect(await shortestDeliveryMs(id, client)).toBeLessThan(1000);
+    expect(await sendHeartbeat(client, id, refusing)).toMatchObject({ tunnel: 'unreachable' });
     const [{ pushes }] = await machines.sql('SELECT max(pushes) AS pushes FROM agent_command WHERE agent_id = $1', [
       id,
     ]);
     expect(pushes).toBe(1);
 
     // After a handshake with a new boot id the service pushes again, to the same address or another one.
-    await shake(client, id, worker.url);
+    await sendHandshake(client, id, worker.url);
     const commandId = await snippet(id);
     await waitFor('the push', () => worker.received.some((command) => command.commandId === commandId));
-    expect(await beat(client, id)).not.toHaveProperty('tunnel');
+    expect(await sendHeartbeat(client, id)).not.toHaveProperty('tunnel');
   });
 
-  it('does not delay a polling worker if it accepts pushes and never answers', async () => {
+  it('a tunnel that accepts pushes and never answers does not delay a polling worker', async () => {
     const held: Server = createServer(() => undefined);
     await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve));
     try {
       const { id, client } = await machines.online({ tunnel: false });
-      await shake(client, id, `http://127.0.0.1:${(held.address() as AddressInfo).port}`);
-      expect(await quickest(id, client)).toBeLessThan(1000);
+      await sendHandshake(client, id, `http://127.0.0.1:${(held.address() as AddressInfo).port}`);
+      expect(await shortestDeliveryMs(id, client)).toBeLessThan(1000);
     } finally {
       held.closeAllConnections();
       held.close();
     }
   });
 
-  it('is marked as unreachable if its proxy answers 502', async () => {
+  it('a tunnel is marked as unreachable if its proxy answers 502', async () => {
     const { id, client, worker } = await machines.online();
     worker.answer = () => 502;
     const commandId = await snippet(id);
     expect(await poll(client, id)).toEqual([commandId]);
-    await waitFor('the mark as unreachable', async () => (await beat(client, id)).tunnel === 'unreachable');
+    await waitFor('the mark as unreachable', async () => (await sendHeartbeat(client, id)).tunnel === 'unreachable');
   });
 
-  it('on loopback or a private network gets no pushes if its worker calls from another network', async () => {
+  it('a tunnel on loopback or a private network gets no pushes if its worker calls from elsewhere', async () => {
     const { id, client, worker } = await machines.online();
     const far = client.with({ 'x-forwarded-for': '203.0.113.9' });
     const byName = worker.url.replace('127.0.0.1', 'localhost');
     for (const url of [worker.url, byName]) {
-      await shake(far, id, url);
+      await sendHandshake(far, id, url);
       const commandId = await snippet(id);
       expect(await poll(far, id)).toEqual([commandId]);
-      expect((await beat(far, id, url)).tunnel).toBe('unreachable');
+      expect((await sendHeartbeat(far, id, url)).tunnel).toBe('unreachable');
     }
     // The rule also applies to a tunnel that the setup of the machine reports.
     await far.post('/api/agent/setup-status', { agentId: id, phase: 'tunnel', status: 'done', tunnelUrl: worker.url });
@@ -105,7 +105,7 @@ describe('a tunnel', () => {
     expect(worker.received).toEqual([]);
   });
 
-  it('delivers a command once; a poll that waits at the same time gets nothing', async () => {
+  it('a tunnel delivers a command once; a poll that waits at the same time gets nothing', async () => {
     const { id, client, worker } = await machines.online();
     const waiting = poll(client, id, 2);
     const commandId = await snippet(id);
@@ -114,26 +114,26 @@ describe('a tunnel', () => {
     expect(await waiting).toEqual([]);
   });
 
-  it('is forgotten when the worker reports null', async () => {
+  it('a tunnel is forgotten when the worker reports null as its address', async () => {
     const { id, client, worker } = await machines.online();
-    await shake(client, id);
+    await sendHandshake(client, id);
     const agent = () => machines.tenant.api.get(`/api/agents/${id}`).then(({ body }) => body);
     expect(await agent()).toMatchObject({ tunnelUrl: worker.url, publicTunnelUrl: worker.url });
-    await shake(client, id, null);
+    await sendHandshake(client, id, null);
     expect(await agent()).toMatchObject({ tunnelUrl: null, publicTunnelUrl: null });
     const commandId = await snippet(id);
     expect(await poll(client, id)).toEqual([commandId]);
     expect(worker.received).toEqual([]);
   });
 
-  it('does not change the service address of scripts, which is the address that the worker used', async () => {
+  it('a tunnel does not change the service address of scripts, which is the one that the worker used', async () => {
     const { id, client, worker } = await machines.online();
     const forwarded = { 'x-forwarded-host': 'muster.example', 'x-forwarded-proto': 'https' };
-    await shake(client.with(forwarded), id, worker.url);
+    await sendHandshake(client.with(forwarded), id, worker.url);
     await snippet(id);
     const [pushed] = await waitFor('the push', () => worker.received.length === 1 && worker.received);
     expect(pushed!.env['SERVICE_BASE_URL']).toBe('https://muster.example');
-    await shake(client, id, null);
+    await sendHandshake(client, id, null);
     await snippet(id);
     const { commands } = (await client.get(`/api/agents/${id}/commands`)).body;
     expect(commands[0].env['SERVICE_BASE_URL']).toBe(harness.url);

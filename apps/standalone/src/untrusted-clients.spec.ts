@@ -29,10 +29,10 @@ describe('an untrusted client', () => {
 
   it.each<[string, Record<string, string>]>([
     ['another origin', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
-    ['no origin', { 'sec-fetch-site': 'cross-site' }],
+    ['a page without an origin', { 'sec-fetch-site': 'cross-site' }],
     ['another subdomain', { origin: 'https://evil.muster.example', 'sec-fetch-site': 'same-site' }],
     ['a form in a sandboxed frame', { origin: 'null', 'content-type': 'text/plain' }],
-  ])('cannot change anything with the cookie of a super admin from %s', async (_, headers) => {
+  ])('a request from %s cannot change anything with the cookie of a super admin', async (_, headers) => {
     const changes = all.filter(({ method, access }) => method !== 'GET' && access !== 'cron');
     expect(changes.length).toBeGreaterThan(80);
     const faults: string[] = [];
@@ -54,7 +54,7 @@ describe('an untrusted client', () => {
     expect((await tenant.as.super_admin.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('gets no permission from a CORS preflight on any route', async () => {
+  it('a CORS preflight of another site gets no permission on any route', async () => {
     const faults: string[] = [];
     for (const { method, path } of all) {
       const preflight = { origin: 'https://evil.example', 'access-control-request-method': method };
@@ -64,7 +64,7 @@ describe('an untrusted client', () => {
     expect(faults).toEqual([]);
   });
 
-  describe('with the key of one agent', () => {
+  describe('the key of one agent', () => {
     let stolen: HttpClient;
     let machine: string;
     let another: { agentId: string; jobId: string; commandId: string; batchId: string };
@@ -88,7 +88,7 @@ describe('an untrusted client', () => {
       return { outcome: `${operation.method} ${operation.path}: ${answer.status}`, answer };
     };
 
-    it('is refused by every route that is not for workers', async () => {
+    it('the key of an agent is refused by every route that is not for workers', async () => {
       const faults: string[] = [];
       for (const operation of all.filter(
         (each) => typeof each.access === 'object' && !keysOf(each).includes('worker'),
@@ -99,7 +99,7 @@ describe('an untrusted client', () => {
       expect(faults).toEqual([]);
     });
 
-    // A pack belongs to the organization, and each of its workers may publish one.
+    // Routes of packs are left out: a pack belongs to the organization, and each worker of it may publish one.
     const ofMachines = all.filter(
       (each) => keysOf(each).includes('worker') && !each.path.startsWith('/api/workflow-packs'),
     );
@@ -111,7 +111,7 @@ describe('an untrusted client', () => {
         .replace('{id}', another.jobId);
 
     it.each(ofMachines.map((each) => [`${each.method} ${each.path}`, each] as const))(
-      'cannot report for another agent or its runs at %s',
+      'the key of an agent cannot report for another agent or its runs at %s',
       async (_, operation) => {
         const before = await stateOfAnother();
         const own = operation.path.startsWith('/api/agents/{id}/') ? [machine, another.agentId] : [machine];
@@ -127,7 +127,7 @@ describe('an untrusted client', () => {
           const { answer } = await call(operation, withIds(operation.path, agentId), body);
           // An accepted request concerns the agent itself and returns nothing about the other agent.
           if (answer.status < 300) expect(answer.text).not.toMatch(new RegExp(Object.values(another).join('|')));
-          // A batch that another agent reported answers 409.
+          // A report about a batch of another agent is answered with 409.
           else expect([401, 403, 404, 409]).toContain(answer.status);
         }
         expect(await stateOfAnother()).toEqual(before);

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { itWithFfmpeg, modelStep, VideoFixture } from './video.harness';
 import { standalone } from './standalone';
 
-describe('video-analyze', () => {
+describe('the analysis of a video or a recording', () => {
   let fixture: VideoFixture;
   let { model, harness, machines, tenant, agentId, folder }: VideoFixture = {} as VideoFixture;
   let { startWorker, uploadVideo, upload, insertRecording, analyze, ended, workflow }: VideoFixture =
@@ -22,7 +22,7 @@ describe('video-analyze', () => {
   afterEach(() => expect(model.faults).toEqual([]));
   afterAll(() => fixture.close());
 
-  it('creates a draft from recorded events without a model', async () => {
+  it('the analysis of recorded events creates a draft without a model', async () => {
     const recordingId = await insertRecording([
       { type: 'navigate', url: 'https://portal.test/' },
       { type: 'change', value: '{{CLAIM_ID}}', selectors: [['aria/Claim']] },
@@ -47,69 +47,72 @@ describe('video-analyze', () => {
   it.each([
     ['no steps', [], 'no_steps_found'],
     ['unreadable content', 'no JSON at all', 'recording_unreadable'],
-  ])('fails with the reason if a recording has %s', async (_, steps, code) => {
+  ])('the analysis of a recording with %s fails with the reason', async (_, steps, code) => {
     const state = await ended({ recordingId: await insertRecording(steps) });
     expect(state).toMatchObject({ status: 'failed', code, error: expect.any(String) });
     expect(state.workflowId).toBeUndefined();
   });
 
-  itWithFfmpeg('creates a draft from a video, with a frame per scene change and steps that need a review', async () => {
-    const uploadKey = await uploadVideo(4);
-    const steps = [
-      modelStep({ type: 'navigate', url: 'data:text/html,<p>Claims</p>', title: 'Open the portal', atMs: 0 }),
-      modelStep({ confidence: 0.4, frame: 3, atMs: 2000 }),
-      modelStep({ type: 'click', selectors: [], title: 'A click without a selector' }),
-      modelStep({ frame: 99, confidence: 3 }),
-    ];
-    model.says({ json: { steps }, usage: { inputTokens: 4000, outputTokens: 300 } });
-    const done = await ended({ uploadKey, hint: 'A person reviews claims.' });
-    expect(done).toMatchObject({ status: 'completed', frames: 4, usage: { inputTokens: 4000, outputTokens: 300 } });
-    const [call] = model.calls;
-    expect(call).toMatchObject({ schemaName: 'video_steps', body: { model: model.visionName } });
-    expect(call!.pictures).toHaveLength(4);
-    expect(call!.body.messages[0].content).toContain('untrusted');
-    const request = JSON.parse(call!.lastUserText);
-    expect(request.film.hint).toBe('A person reviews claims.');
-    expect(request.frames.map(({ atMs }: { atMs: number }) => atMs)).toEqual([0, 1000, 2000, 3000]);
+  itWithFfmpeg(
+    'the analysis of a video creates a draft with a frame per scene change and steps that need a review',
+    async () => {
+      const uploadKey = await uploadVideo(4);
+      const steps = [
+        modelStep({ type: 'navigate', url: 'data:text/html,<p>Claims</p>', title: 'Open the portal', atMs: 0 }),
+        modelStep({ confidence: 0.4, frame: 3, atMs: 2000 }),
+        modelStep({ type: 'click', selectors: [], title: 'A click without a selector' }),
+        modelStep({ frame: 99, confidence: 3 }),
+      ];
+      model.says({ json: { steps }, usage: { inputTokens: 4000, outputTokens: 300 } });
+      const done = await ended({ uploadKey, hint: 'A person reviews claims.' });
+      expect(done).toMatchObject({ status: 'completed', frames: 4, usage: { inputTokens: 4000, outputTokens: 300 } });
+      const [call] = model.calls;
+      expect(call).toMatchObject({ schemaName: 'video_steps', body: { model: model.visionName } });
+      expect(call!.pictures).toHaveLength(4);
+      expect(call!.body.messages[0].content).toContain('untrusted');
+      const request = JSON.parse(call!.lastUserText);
+      expect(request.film.hint).toBe('A person reviews claims.');
+      expect(request.frames.map(({ atMs }: { atMs: number }) => atMs)).toEqual([0, 1000, 2000, 3000]);
 
-    const draft = await workflow(done.workflowId);
-    expect(draft.source).toEqual({ kind: 'video', recordingId: null });
-    expect(draft.steps).toMatchObject([
-      { type: 'navigate', confidence: 0.9, review: null, atMs: 0, frameUrl: expect.any(String) },
-      { type: 'click', confidence: 0.4, review: 'needed', atMs: 2000 },
-      { type: 'click', confidence: 1, review: null, frameUrl: null },
-    ]);
-    const picture = Buffer.from(await (await fetch(draft.steps[1].frameUrl)).arrayBuffer());
-    expect(picture.subarray(0, 3).toString('hex')).toBe('ffd8ff');
-    const [id] = draft.steps.filter(({ review }: any) => review === 'needed').map((step: any) => step.id);
-    expect(draft.script.match(/raise SystemExit\((.*)\)/)![1]).toContain('nobody has confirmed it');
+      const draft = await workflow(done.workflowId);
+      expect(draft.source).toEqual({ kind: 'video', recordingId: null });
+      expect(draft.steps).toMatchObject([
+        { type: 'navigate', confidence: 0.9, review: null, atMs: 0, frameUrl: expect.any(String) },
+        { type: 'click', confidence: 0.4, review: 'needed', atMs: 2000 },
+        { type: 'click', confidence: 1, review: null, frameUrl: null },
+      ]);
+      const picture = Buffer.from(await (await fetch(draft.steps[1].frameUrl)).arrayBuffer());
+      expect(picture.subarray(0, 3).toString('hex')).toBe('ffd8ff');
+      const [id] = draft.steps.filter(({ review }: any) => review === 'needed').map((step: any) => step.id);
+      expect(draft.script.match(/raise SystemExit\((.*)\)/)![1]).toContain('nobody has confirmed it');
 
-    const launched = await tenant.api.post('/api/jobs/launch', { workflowId: draft.id, agentId });
-    const job = await waitFor('the run to stop', async () => {
-      const { body } = await tenant.api.get(`/api/jobs/${launched.body.jobId}`);
-      return body.status === 'failed' && body;
-    });
-    expect(job.error).toMatch(/chromium|confirmed/i);
+      const launched = await tenant.api.post('/api/jobs/launch', { workflowId: draft.id, agentId });
+      const job = await waitFor('the run to stop', async () => {
+        const { body } = await tenant.api.get(`/api/jobs/${launched.body.jobId}`);
+        return body.status === 'failed' && body;
+      });
+      expect(job.error).toMatch(/chromium|confirmed/i);
 
-    const path = `/api/workflows/${draft.id}/steps/${id}`;
-    expect(await tenant.as.viewer.patch(path, { review: 'confirmed' })).toMatchObject({ status: 403 });
-    expect(await tenant.api.patch(path, { review: 'needed' })).toMatchObject({ status: 400 });
-    expect(await tenant.api.patch(`/api/workflows/${draft.id}/steps/none`, { review: 'confirmed' })).toMatchObject({
-      status: 404,
-    });
-    expect(await tenant.api.patch(path, { review: 'confirmed' })).toMatchObject({ status: 200 });
-    const confirmed = await workflow(draft.id);
-    expect(confirmed).toMatchObject({ revision: 2, steps: [{}, { review: 'confirmed' }, {}] });
-    expect(confirmed.script).toBe(
-      draft.script.replace(/ {4}muster\.error_code\("step_not_confirmed"\)\n {4}raise SystemExit\(.*\)\n/, ''),
-    );
-    const calls = await machines.sql(`SELECT * FROM model_call WHERE purpose = 'video_analyze'`);
-    expect(calls).toMatchObject([{ agentId, inputTokens: 4000, outcome: 'answered' }]);
-    const command = await machines.sql(`SELECT payload::text AS payload FROM agent_command WHERE kind = 'snippet'`);
-    for (const { payload } of command) expect(payload).not.toMatch(/Signature|uploads\//);
-  });
+      const path = `/api/workflows/${draft.id}/steps/${id}`;
+      expect(await tenant.as.viewer.patch(path, { review: 'confirmed' })).toMatchObject({ status: 403 });
+      expect(await tenant.api.patch(path, { review: 'needed' })).toMatchObject({ status: 400 });
+      expect(await tenant.api.patch(`/api/workflows/${draft.id}/steps/none`, { review: 'confirmed' })).toMatchObject({
+        status: 404,
+      });
+      expect(await tenant.api.patch(path, { review: 'confirmed' })).toMatchObject({ status: 200 });
+      const confirmed = await workflow(draft.id);
+      expect(confirmed).toMatchObject({ revision: 2, steps: [{}, { review: 'confirmed' }, {}] });
+      expect(confirmed.script).toBe(
+        draft.script.replace(/ {4}muster\.error_code\("step_not_confirmed"\)\n {4}raise SystemExit\(.*\)\n/, ''),
+      );
+      const calls = await machines.sql(`SELECT * FROM model_call WHERE purpose = 'video_analyze'`);
+      expect(calls).toMatchObject([{ agentId, inputTokens: 4000, outcome: 'answered' }]);
+      const command = await machines.sql(`SELECT payload::text AS payload FROM agent_command WHERE kind = 'snippet'`);
+      for (const { payload } of command) expect(payload).not.toMatch(/Signature|uploads\//);
+    },
+  );
 
-  itWithFfmpeg('resumes an analysis whose process is gone, and creates one draft', async () => {
+  itWithFfmpeg('an analysis whose process is gone is resumed, and creates one draft', async () => {
     model.says({ hang: true }, { json: { steps: [modelStep()] } });
     const uploadKey = await uploadVideo(2);
     const ending = ended({ uploadKey, name: 'Taken over' });
@@ -126,33 +129,37 @@ describe('video-analyze', () => {
     expect(frames).toHaveLength(1);
   });
 
-  itWithFfmpeg('pays for each answer once, even if the process dies before it applies the answer', async () => {
-    const owner = new Client({ connectionString: harness.databaseUrl });
-    await owner.connect();
-    // The transaction that applies the answer fails, as if its process died there.
-    await owner.query(`
+  itWithFfmpeg(
+    'an analysis pays for each answer once, even if the process dies before it applies the answer',
+    async () => {
+      const owner = new Client({ connectionString: harness.databaseUrl });
+      await owner.connect();
+      // The transaction that applies the answer fails, as if its process died there.
+      await owner.query(`
       CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'died'; END $$;
       CREATE TRIGGER dies BEFORE UPDATE ON video_analysis FOR EACH ROW
         WHEN (NEW.asked > OLD.asked) EXECUTE FUNCTION die()`);
-    model.says({ json: { steps: [modelStep()] }, usage: { inputTokens: 4000, outputTokens: 300 } });
-    const uploadKey = await uploadVideo(2);
-    const ending = ended({ uploadKey, name: 'Paid once' });
-    const faults = async () =>
-      (await machines.sql('SELECT faults FROM video_analysis WHERE upload_key = $1', [uploadKey]))[0]?.faults as number;
-    await waitFor('the failure', async () => (await faults()) > 0, 30_000);
-    await owner.query('DROP FUNCTION die CASCADE');
-    await owner.end();
-    expect(await ending).toMatchObject({ status: 'completed', usage: { inputTokens: 4000, outputTokens: 300 } });
-    expect(model.calls).toHaveLength(1);
-    const [{ id }] = await machines.sql('SELECT id FROM video_analysis WHERE upload_key = $1', [uploadKey]);
-    const calls = await machines.sql('SELECT outcome FROM model_call WHERE session_id = $1', [id]);
-    expect(calls).toEqual([{ outcome: 'answered' }]);
-  });
+      model.says({ json: { steps: [modelStep()] }, usage: { inputTokens: 4000, outputTokens: 300 } });
+      const uploadKey = await uploadVideo(2);
+      const ending = ended({ uploadKey, name: 'Paid once' });
+      const faults = async () =>
+        (await machines.sql('SELECT faults FROM video_analysis WHERE upload_key = $1', [uploadKey]))[0]
+          ?.faults as number;
+      await waitFor('the failure', async () => (await faults()) > 0, 30_000);
+      await owner.query('DROP FUNCTION die CASCADE');
+      await owner.end();
+      expect(await ending).toMatchObject({ status: 'completed', usage: { inputTokens: 4000, outputTokens: 300 } });
+      expect(model.calls).toHaveLength(1);
+      const [{ id }] = await machines.sql('SELECT id FROM video_analysis WHERE upload_key = $1', [uploadKey]);
+      const calls = await machines.sql('SELECT outcome FROM model_call WHERE session_id = $1', [id]);
+      expect(calls).toEqual([{ outcome: 'answered' }]);
+    },
+  );
 
   it.each([
-    ['lasts longer than an hour', 3601, 'recording_too_long'],
-    ['lasts exactly an hour', 3600, undefined],
-  ])('checks the duration of a recording that %s: %d s', async (_, seconds, code) => {
+    ['of more than an hour fails', 3601, 'recording_too_long'],
+    ['of exactly an hour completes', 3600, undefined],
+  ])('the analysis of a recording %s: %d s', async (_, seconds, code) => {
     const recordingId = await insertRecording([{ type: 'navigate', url: 'https://portal.test/' }]);
     await machines.sql(
       `UPDATE recording SET started_at = now() - $2 * interval '1 second', ended_at = now() WHERE id = $1`,
@@ -164,7 +171,7 @@ describe('video-analyze', () => {
     expect(model.calls).toEqual([]);
   });
 
-  itWithFfmpeg('fails if an uploaded video is longer than an hour', async () => {
+  itWithFfmpeg('the analysis of an uploaded video fails if the video is longer than an hour', async () => {
     const file = join(folder, 'long.mkv');
     const source = 'color=c=red:s=32x32:r=1/60:d=3780';
     const ffmpeg = spawnSync('ffmpeg', ['-f', 'lavfi', '-i', source, '-c:v', 'ffv1', file]);
@@ -174,7 +181,7 @@ describe('video-analyze', () => {
     expect(model.calls).toEqual([]);
   });
 
-  it('fails for a video if no model is configured, and needs no model for recorded events', async () => {
+  it('the analysis of a video fails if no model is configured; recorded events need no model', async () => {
     const bare = await startHarness({ ...standalone, env: { OUTBOX_SWEEP_MS: '100' } });
     const other = await bare.makeTenant();
     const { agent } = (await other.as.admin.post('/api/agents', { name: 'Bare', provider: 'external' })).body;
@@ -204,24 +211,24 @@ describe('video-analyze', () => {
     ['returns no steps', { json: { steps: [] } }, 'no_steps_found'],
     ['refuses', { refusal: 'No.' }, 'model_failed'],
     ['hangs', { hang: true as const }, 'execution_timeout'],
-  ])('fails if the model %s', async (_, script, code) => {
+  ])('the analysis of a video fails if the model %s', async (_, script, code) => {
     model.says(script);
     expect(await ended({ uploadKey: await uploadVideo(1) })).toMatchObject({ status: 'failed', code });
   });
 
-  itWithFfmpeg('fails if the upload is not a video', async () => {
+  itWithFfmpeg('the analysis of an upload fails if the upload is not a video', async () => {
     const state = await ended({ uploadKey: await upload(Buffer.from('This is not a video.')) });
     expect(state).toMatchObject({ status: 'failed', code: 'recording_unreadable' });
   });
 
-  it('fails if the machine has no ffmpeg', async () => {
-    const bare = await startWorker('bare', barePath(folder));
+  it('the analysis of a video fails if the machine has no ffmpeg', async () => {
+    const bare = await startWorker('bare', makePythonOnlyPath(folder));
     const state = await ended({ uploadKey: await upload(Buffer.from('A video')) }, bare);
     expect(state).toMatchObject({ status: 'failed', code: 'frames_unavailable' });
     expect(existsSync(join(folder, 'bare'))).toBe(true);
   });
 
-  it('refuses unknown and ambiguous sources without starting an analysis', async () => {
+  it('an unknown or ambiguous source is refused without starting an analysis', async () => {
     const before = await machines.sql('SELECT id FROM video_analysis');
     expect(await analyze({ recordingId: newId() })).toMatchObject({
       status: 404,
@@ -242,7 +249,7 @@ describe('video-analyze', () => {
 });
 
 /** Creates a folder for PATH that contains only Python. */
-function barePath(folder: string): string {
+function makePythonOnlyPath(folder: string): string {
   const path = join(folder, 'bin');
   const python = spawnSync('sh', ['-c', 'command -v python3']).stdout.toString().trim();
   spawnSync('sh', ['-c', `mkdir -p ${path} && ln -s ${python} ${path}/python3`]);

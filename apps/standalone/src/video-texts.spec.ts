@@ -10,7 +10,7 @@ describe('a video', () => {
   afterAll(() => fixture.close());
 
   it.each(['video/webm;codecs=vp9', 'video/webm; codecs=vp8,opus', 'video/mp4; codecs="avc1.42E01E, mp4a.40.2"'])(
-    'can be uploaded with the content type that a browser reports: %s',
+    'a video can be uploaded with the content type that a browser reports: %s',
     async (contentType) => {
       const { status, body } = await fixture.tenant.api.post('/api/uploads', { contentType, size: 7 });
       expect(status).toBe(201);
@@ -20,7 +20,7 @@ describe('a video', () => {
   );
 
   itWithFfmpeg(
-    'sends the model no recorded or typed secret, and stores its answer without invalid characters',
+    'a video analysis sends the model no secret, and stores its answer without invalid characters',
     async () => {
       const { model, machines, tenant, agentId, insertRecording, uploadVideo, ended, workflow } = fixture;
       const secret = 'Sesame-open-91';

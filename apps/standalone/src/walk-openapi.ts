@@ -41,7 +41,7 @@ interface Schema {
   properties?: Record<string, Schema>;
   required?: string[];
   items?: Schema;
-  /** Null, or something else. */
+  /** Alternatives of a field, for example a type or null. */
   anyOf?: Schema[];
   oneOf?: Schema[];
   minimum?: number;

@@ -5,7 +5,7 @@ import { ConfigError, type Environment, loadConfigs } from '@muster/platform';
 import { isLongForm, testEnvironment } from '@muster/testing';
 import { standalone } from './standalone';
 
-/** Wrong in every possible way: single values, list entries, special formats, and settings that belong together. */
+/** Invalid settings of every kind: single values, list entries, special formats, and settings that belong together. */
 const wrong: Environment = {
   MASTER_KEYS: 'x',
   PORT: 'many',
@@ -38,7 +38,7 @@ const named = [
 ];
 
 describe('wrong settings', () => {
-  it('are all reported at once, and no others', () => {
+  it('all wrong settings are reported at once, and no valid ones', () => {
     let faults: string[] = [];
     try {
       loadConfigs(standalone.configs, testEnvironment('postgres://here', wrong));
@@ -49,7 +49,7 @@ describe('wrong settings', () => {
     expect(faults).toHaveLength(named.length);
   });
 
-  it('are accepted if they are valid', () => {
+  it('valid settings are accepted', () => {
     const right = {
       TRUST_PROXY: 'loopback,10.0.0.0/8,::1',
       OUTBOUND_ALLOW: 'localhost,host_1.internal,10.20.0.0/16,::1,192.0.2.1',
@@ -59,7 +59,7 @@ describe('wrong settings', () => {
   });
 
   it.each(isLongForm() ? [...serviceApps, 'standalone'] : ['standalone'])(
-    'end %s with one line for each, without secrets and without a stack trace',
+    'wrong settings end %s with one line for each, without secrets and without a stack trace',
     async (app) => {
       const main = join(__dirname, `../../../dist/apps/${app}/src/main.js`);
       const env = testEnvironment('postgres://here', wrong) as NodeJS.ProcessEnv;

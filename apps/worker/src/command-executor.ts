@@ -1,13 +1,13 @@
 import { mkdirSync, lstatSync, existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Extensions } from './browser/extensions';
-import { textOf, type Command, type Kind, type Result } from './protocol/command';
+import { stringOrEmpty, type Command, type Kind, type Result } from './protocol/command';
 import { readFiles } from './files/read-files';
-import { writeWhole } from './host/files';
+import { writeAtomically } from './host/files';
 import type { Journal } from './runs/journal';
 import type { OfferOutcome } from './protocol/listener';
 import { type ImagingContext, readStoredCommand, runImaging } from './imaging/run-imaging';
-import { inOrigin, type LocalLog } from './host/local-log';
+import { withOrigin, type LocalLog } from './host/local-log';
 import { killProcesses } from './runs/processes';
 import { Redactor } from './runs/redactor';
 import { originOf, type Origin } from './protocol/origin';
@@ -18,7 +18,7 @@ import { removeOldRoots, sha256 } from './runs/run-files';
 import type { Runs } from './runs/runs';
 import { messageOf } from './protocol/service';
 import { runCode } from './runs/snippet';
-import { isOfSession, type Sessions } from './sessions/sessions';
+import { isSessionCommand, type Sessions } from './sessions/sessions';
 
 export interface CommandExecutorOptions {
   folder: string;
@@ -31,9 +31,9 @@ export interface CommandExecutorOptions {
   context: ImagingContext;
   onChange: () => void;
   repair: (command: Command) => Promise<Result>;
-  /** Called when the worker must restart, with the key that it has stored by then. */
+  /** Called when the worker must restart. After a repair, the new key is stored by then. */
   onRestart: (commandId: string) => void;
-  /** Returns the worker's own values that must be redacted. */
+  /** Returns the worker's own secrets, such as its API key, which must be redacted. */
   secrets: () => string[];
   log: LocalLog;
 }
@@ -50,22 +50,22 @@ export class CommandExecutor {
   }
 
   take(command: Command): OfferOutcome {
-    return inOrigin(originOf(command), () => this.begin(command));
+    return withOrigin(originOf(command), () => this.begin(command));
   }
 
   /** Continues session and imaging commands that an earlier start of the worker began, and fails the others. */
   async recover(): Promise<void> {
     const { folder, journal, results, log } = this.options;
     for (const { id, kind } of journal.unfinished().filter(({ kind }) => kind !== 'run')) {
-      if (isOfSession(kind) && !results.has(id)) {
-        // The browser may still execute the command, so the worker does not wait for it here.
+      if (isSessionCommand(kind) && !results.has(id)) {
+        // The browser may still execute the command, so the worker does not wait for the result here.
         this.finish(id, kind, this.options.sessions.resume(id), {});
         continue;
       }
       await killProcesses({ runId: id, root: null }, 0);
       const stored = results.has(id) ? null : readStoredCommand(folder, id, Date.now());
       if (stored) {
-        inOrigin(originOf(stored), () => {
+        withOrigin(originOf(stored), () => {
           log('info', 'resuming a command', { commandId: id, kind: stored.kind });
           this.work(stored);
         });
@@ -96,12 +96,12 @@ export class CommandExecutor {
     if (journal.knows(commandId)) return 'known';
     if (this.closed) return 'stopping';
     if (kind === 'run' && journal.hasStopped(jobId!)) {
-      // The job's stop arrived before its run and was answered, so the job must never run.
+      // The stop_job command arrived before the run command and was answered, so the job must never run.
       log('info', 'a run arrived after its stop and was not started', { commandId, jobId });
       return 'known';
     }
     if (kind === 'run' && runs.isBusy) return 'busy';
-    journal.start(commandId, kind, kind === 'stop_job' ? stoppedBy(command) : jobId, Date.now());
+    journal.start(commandId, kind, kind === 'stop_job' ? stopReasonOf(command) : jobId, Date.now());
     log('info', 'starting a command', { commandId, kind, jobId });
     if (kind === 'run') this.startRun(command);
     else this.work(command);
@@ -122,7 +122,10 @@ export class CommandExecutor {
     this.finish(command.commandId, command.kind, this.perform(command), originOf(command));
   }
 
-  /** Stores the result of a command. Without a result, the next start of the worker continues the command. */
+  /**
+   * Stores the result of a command when the command ends. If the result is null, the next start of the worker continues
+   * the command.
+   */
   private finish(commandId: string, kind: Kind, performed: Promise<Result | null>, origin: Origin): void {
     const { journal, results, sessions, onChange, log } = this.options;
     const done = performed
@@ -131,7 +134,7 @@ export class CommandExecutor {
         if (!result) return;
         results.put(commandId, result, origin);
         journal.finish(commandId);
-        if (isOfSession(kind)) sessions.forget(commandId);
+        if (isSessionCommand(kind)) sessions.forget(commandId);
         const isRestart = kind === 'repair' || kind === 'restart';
         if (isRestart && result.status === 'success') this.options.onRestart(commandId);
       })
@@ -200,26 +203,26 @@ export class CommandExecutor {
   private async stopJob(command: Command): Promise<Result> {
     const { payload } = command;
     const graceMs = typeof payload.graceMs === 'number' ? Math.min(Math.max(0, payload.graceMs), 10 * 60_000) : 5_000;
-    const error = textOf(payload.reason) || 'the job was cancelled';
-    const remaining = await this.options.runs.stopJob(stoppedBy(command), { status: 'cancelled', error, graceMs });
+    const error = stringOrEmpty(payload.reason) || 'the job was cancelled';
+    const remaining = await this.options.runs.stopJob(stopReasonOf(command), { status: 'cancelled', error, graceMs });
     if (!remaining) return { status: 'success', output: { remaining } };
     return { status: 'failed', output: { remaining }, error: `${remaining} processes could not be killed` };
   }
 }
 
-function stoppedBy({ jobId, payload }: Command): string {
-  return textOf(payload.jobId) || jobId || '';
+function stopReasonOf({ jobId, payload }: Command): string {
+  return stringOrEmpty(payload.jobId) || jobId || '';
 }
 
-/** Returns the folder of a builder session. It is retained, because its sources show what ran. */
+/** Returns the folder of a builder session. The folder is retained, because its sources show what ran. */
 function sessionRoot(folder: string, { commandId, payload }: Command): string {
-  const requested = textOf(payload.runRoot);
+  const requested = stringOrEmpty(payload.runRoot);
   return join(folder, /^builder\/[A-Za-z0-9][\w-]{0,99}$/.test(requested) ? requested : `builder/${commandId}`);
 }
 
 function storeScript(folder: string, { action, filename, script }: Record<string, unknown>): Result {
   if (action !== 'push') return { status: 'failed', error: 'a worker accepts only the action push' };
-  const parts = textOf(filename).split('/');
+  const parts = stringOrEmpty(filename).split('/');
   const bad = parts.some((part) => !/^[^\0\\/]{1,200}$/.test(part) || part.startsWith('.'));
   if (bad || parts.length > 16) return { status: 'failed', error: 'the filename must stay in the scripts folder' };
   if (typeof script !== 'string') return { status: 'failed', error: 'the script is missing' };
@@ -228,6 +231,6 @@ function storeScript(folder: string, { action, filename, script }: Record<string
     if (existsSync(at) && !lstatSync(at).isDirectory()) return { status: 'failed', error: 'the path contains a link' };
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeWhole(path, script);
+  writeAtomically(path, script);
   return { status: 'success', output: { filename: parts.join('/'), path, sha256: sha256(script) } };
 }

@@ -26,7 +26,7 @@ describe('Commands', () => {
     return service.until('the result', () => service.result(command.commandId));
   };
 
-  it('have the ids of their request and trace in the worker’s log, even after a restart of the worker', async () => {
+  it('the log lines of a command have its request id and trace id, even after a restart of the worker', async () => {
     await worker.start();
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const env = { MUSTER_REQUEST_ID: 'asked-1', TRACEPARENT: `00-${traceId}-00f067aa0ba902b7-01` };
@@ -49,7 +49,7 @@ describe('Commands', () => {
     for (const line of linesOf('the service accepted the handshake')) expect(line).not.toHaveProperty('traceId');
   });
 
-  it('are refused for another agent, of an unknown kind, or with a path as an id', async () => {
+  it('a command is refused if it is for another agent, of an unknown kind, or has a path as its id', async () => {
     await worker.start();
     const right = commandOf('snippet', { code: 'pass' });
     for (const wrong of [
@@ -66,7 +66,7 @@ describe('Commands', () => {
     expect(readFileSync(join(worker.folder, 'journal.jsonl'), 'utf8')).toBe('');
   });
 
-  it('are fetched when a heartbeat reports that they are pending', async () => {
+  it('the worker fetches commands when the answer to a heartbeat reports that commands are pending', async () => {
     await worker.start();
     await service.until('the first poll', () => service.requests.find(({ method }) => method === 'GET'));
     const snippet = commandOf('snippet', { code: 'print(2)' });
@@ -74,7 +74,7 @@ describe('Commands', () => {
     await service.until('the result', () => service.result(snippet.commandId));
   });
 
-  it('leave their sources in a session folder if they are from the builder', async () => {
+  it('a command of the builder leaves its sources in the folder of its session', async () => {
     await worker.start();
     const code = 'import os\nprint(os.environ["MUSTER_RUN_ROOT"] == os.getcwd(), os.environ["WORKFLOW_PACK_ID"])';
     const builder = commandOf('builder', { phase: 'explore', portal: 'practice', code, runRoot: 'builder/s1' });
@@ -84,7 +84,7 @@ describe('Commands', () => {
     expect(files['script.py']).toEqual({ sha256: createHash('sha256').update(code).digest('hex'), size: code.length });
   });
 
-  it('record the screen if there are ffmpeg and a display', async () => {
+  it('start_recording records the screen if the machine has ffmpeg and a display', async () => {
     const ffmpeg =
       '#!/bin/sh\nfor file; do :; done\nprintf film > "$file"\ntrap "exit 0" INT\nwhile :; do sleep 0.01; done\n';
     writeFileSync(join(worker.folder, 'ffmpeg'), ffmpeg, { mode: 0o755 });
@@ -105,7 +105,7 @@ describe('Commands', () => {
     });
   });
 
-  it('report a result with a shorter output if the output is refused', async () => {
+  it('the result of a command is sent with a shorter output if the service refuses the output', async () => {
     await worker.start();
     service.interfere = ({ path, body }) =>
       path.endsWith('/result') && body.output.length > 200_000 ? { status: 400 } : undefined;
@@ -114,7 +114,7 @@ describe('Commands', () => {
     expect(result.output).toMatch(/^x{100000}\n… \[cut: the service rejected the output\]$/);
   });
 
-  it('run in a separate environment, not the worker’s', async () => {
+  it('the script of a run gets a separate environment, not the environment of the worker', async () => {
     await worker.start({ NOT_FOR_SCRIPTS: 'x', LANG: 'C.UTF-8' });
     const run = runOf(
       'import muster, os\nmuster.result([dict(os.environ), os.getcwd()])',
@@ -139,7 +139,7 @@ describe('Commands', () => {
     expect(statSync(root).mode & 0o777).toBe(0o700);
   });
 
-  it('may create sockets deep below TMPDIR for any worker folder, and leave no link behind', async () => {
+  it('a script can create sockets deep below TMPDIR for any worker folder, and leaves no link behind', async () => {
     await worker.start();
     const code = `
 import os, socket

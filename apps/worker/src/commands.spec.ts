@@ -24,7 +24,7 @@ describe('Commands', () => {
     return service.until('the result', () => service.result(command.commandId));
   };
 
-  it('are refused without effect if their signature is not valid', async () => {
+  it('a command without a valid signature is refused and has no effect', async () => {
     await worker.start();
     const touched = join(worker.folder, 'touched');
     const command = commandOf('snippet', { code: `open(${JSON.stringify(touched)}, "w")` });
@@ -51,7 +51,7 @@ describe('Commands', () => {
     await service.until('it ran', () => existsSync(touched));
   });
 
-  it('reach a worker without a tunnel by long polling', async () => {
+  it('a worker without a tunnel receives its commands by long polling', async () => {
     worker.spawn({ MUSTER_WORKER_LISTEN: 'off' });
     const { body } = await service.until('a handshake', () => service.handshake());
     expect(body.tunnelHostname).toBeNull();
@@ -67,7 +67,7 @@ describe('Commands', () => {
     await service.until('the end', () => service.terminal(commands[1].jobId));
   });
 
-  it('run until their deadline on a machine whose clock is an hour ahead of the service', async () => {
+  it('a command runs until its deadline on a machine whose clock is an hour ahead of the service', async () => {
     const hourMs = 3_600_000;
     worker.spawn({ MUSTER_WORKER_LISTEN: 'off' });
     await service.until('a handshake', () => service.handshake());
@@ -81,7 +81,7 @@ describe('Commands', () => {
     expect(result).toMatchObject({ status: 'success', output: '1\n' });
   });
 
-  it('report the output, the error and the exit code of their code', async () => {
+  it('a command reports the output, the error and the exit code of its code', async () => {
     await worker.start();
     const failed = await answer(commandOf('snippet', { code: 'print("so far")\nraise SystemExit(4)' }));
     expect(failed).toEqual({ status: 'failed', output: 'so far\n', exitCode: 4, error: 'exit code 4' });
@@ -111,7 +111,7 @@ describe('Commands', () => {
     expect(readdirSync(join(worker.folder, 'commands'))).toEqual([]);
   });
 
-  it('store a pushed script, but never outside of its folder', async () => {
+  it('a pushed script is stored, but never outside of the folder for scripts', async () => {
     await worker.start();
     const pushed = await answer(commandOf('script', { action: 'push', filename: 'portals/a.py', script: 'pass' }));
     expect(pushed.status).toBe('success');

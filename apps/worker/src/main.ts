@@ -24,7 +24,7 @@ const log = localLog(
 async function main(): Promise<number> {
   const [word, ...more] = process.argv.slice(2);
   if (word === 'pack') return publish(more);
-  if (word === 'capabilities') return sayCapabilities(more.includes('--json'));
+  if (word === 'capabilities') return printCapabilities(more.includes('--json'));
   if (word === '--help' || word === '-h' || word === 'help') {
     process.stdout.write(help);
     return 0;
@@ -42,7 +42,7 @@ async function main(): Promise<number> {
   }
 }
 
-async function sayCapabilities(asJson: boolean): Promise<number> {
+async function printCapabilities(asJson: boolean): Promise<number> {
   const all = await capabilitiesOf(readMachine());
   if (asJson) process.stdout.write(`${JSON.stringify(all)}\n`);
   else

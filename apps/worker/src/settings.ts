@@ -13,7 +13,10 @@ export interface Settings extends MachineSettings {
   listen: { host: string; port: number } | null;
   /** URL or host name for pushes; null for none; `auto` for the listener if the service is on this host. */
   tunnel: string | 'auto' | null;
-  /** File of the process that supervises this worker. When its modification time is too old, the worker ends. */
+  /**
+   * File that the process which supervises this worker updates. When the file's modification time is too old, the
+   * worker ends.
+   */
   leaseFile: string | null;
   /** Time without contact to the service after which a run is killed. */
   fenceMs: number;
@@ -79,7 +82,7 @@ export function readSettings(env: Variables = process.env): Settings {
     baseUrl,
     apiKey: required('SERVICE_API_KEY'),
     agentId,
-    folder: folderOf(env),
+    folder: workerFolderOf(env),
     listen: readListen(env.MUSTER_WORKER_LISTEN?.trim() || '127.0.0.1:0', faults),
     tunnel: readTunnel(env.MUSTER_TUNNEL_HOSTNAME?.trim()),
     leaseFile: env.MUSTER_LEASE_FILE?.trim() || null,
@@ -96,16 +99,29 @@ export function readSettings(env: Variables = process.env): Settings {
 export function readMachine(env: Variables = process.env): MachineSettings {
   return {
     python: env.PYTHON?.trim() || 'python3',
-    scriptBase: pick(env, ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'CHROMIUM']),
+    scriptBase: pickVariables(env, [
+      'PATH',
+      'HOME',
+      'USER',
+      'LANG',
+      'LC_ALL',
+      'TZ',
+      'DISPLAY',
+      'SSL_CERT_FILE',
+      'CHROMIUM',
+    ]),
     imaging: {
-      variables: withAbsolutePaths(pick(env, imagingVariables)),
+      variables: withAbsolutePaths(pickVariables(env, imagingVariables)),
       pythonPath: env.IMAGING_PYTHONPATH?.trim() ?? '',
       libraryPath: env.IMAGING_LIBRARY_PATH?.trim() ?? '',
     },
   };
 }
 
-/** Flags of publishing. The environment, and then the worker on this machine, replace a missing flag. */
+/**
+ * Flags of `pack publish`. A missing flag is replaced by the environment, or else by the settings of the worker on this
+ * machine.
+ */
 export interface PublishFlags {
   service?: string;
   keyFile?: string;
@@ -117,7 +133,7 @@ export function readPublishSettings(
   // eslint-disable-next-line no-restricted-syntax
   env: Variables = process.env,
 ): Pick<Settings, 'baseUrl' | 'apiKey'> {
-  const folder = flags.workerFolder ? resolve(flags.workerFolder) : folderOf(env);
+  const folder = flags.workerFolder ? resolve(flags.workerFolder) : workerFolderOf(env);
   const worker = environmentOfWorker(folder);
   const ofWorker = (readText(join(folder, 'service-key')) ?? worker.SERVICE_API_KEY)?.trim();
   const baseUrl = (flags.service ?? env.SERVICE_BASE_URL?.trim()) || worker.SERVICE_BASE_URL || '';
@@ -137,7 +153,7 @@ export function readPublishSettings(
   return { baseUrl: baseUrl.replace(/\/+$/, ''), apiKey };
 }
 
-function folderOf(env: Variables): string {
+function workerFolderOf(env: Variables): string {
   return resolve(env.MUSTER_WORKER_DIR?.trim() || join(homedir(), '.muster-worker'));
 }
 
@@ -192,6 +208,6 @@ function absolutePath(path: string): string {
   return text === '' || /^[/\\]|^[A-Za-z]:/.test(text) ? text : resolve(text);
 }
 
-function pick(env: Variables, names: string[]): Record<string, string> {
+function pickVariables(env: Variables, names: string[]): Record<string, string> {
   return Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 }

@@ -22,7 +22,7 @@ describe('A worker that is killed', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('reports the real end of a run that ended without it, with its secrets redacted', async () => {
+  it('after a kill, the worker reports the real end of a run that ended without it, and redacts secrets', async () => {
     const code = `
 import os, sys, time
 print("the password is " + os.environ["PASSWORD"], flush=True)
@@ -48,7 +48,7 @@ sys.exit(3)`;
     expect(worker.allText()).not.toContain('correct-horse');
   });
 
-  it('reports a run that died with it as failed, and does not start it again', async () => {
+  it('after a kill of the worker, a run that died too is reported as failed and not started again', async () => {
     const run = runOf('import time\nprint("up", flush=True)\ntime.sleep(600)');
     await service.push(run);
     await service.until('a log', () => service.logs(run.jobId).length);
@@ -64,7 +64,7 @@ sys.exit(3)`;
     expect(processesOf(run.commandId)).toEqual([]);
   });
 
-  it('fails a snippet that was running, kills it, and does not start it again', async () => {
+  it('after a kill of the worker, a snippet that was running fails, is killed and is not started again', async () => {
     const touched = join(worker.folder, 'touched');
     const snippet = commandOf('snippet', {
       code: `import time\nopen(${JSON.stringify(touched)}, "a").write("x")\ntime.sleep(600)`,
@@ -81,7 +81,7 @@ sys.exit(3)`;
     expect(processesOf(snippet.commandId)).toEqual([]);
   });
 
-  it('stores reports that the service did not accept, and sends them later with the same numbers', async () => {
+  it('after a kill of the worker, reports that were not accepted before are sent with the same numbers', async () => {
     const run = runOf('import muster\nfor n in range(2500): print("line", n)\nwith muster.step("s"): pass');
     service.interfere = ({ path }) => (/job-|step-status/.test(path) ? { status: 503 } : undefined);
     await service.push(run);
@@ -97,7 +97,7 @@ sys.exit(3)`;
     await service.until('an empty spool', () => readdirSync(join(worker.folder, 'spool')).length === 0);
   });
 
-  it('prevents a second worker in the same folder', async () => {
+  it('a second worker does not start in the folder of another worker', async () => {
     const [code] = await new Promise<unknown[]>((resolve) => {
       const other = new WorkerHarness(service);
       const child = other.spawn({ MUSTER_WORKER_DIR: worker.folder });

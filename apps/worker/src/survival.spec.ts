@@ -35,7 +35,7 @@ with muster.step("count"):
 muster.result(n)
 `;
 
-  it('takes over its run again, without lost and without repeated reports', async () => {
+  it('a restarted worker takes over its run, without lost and without repeated reports', async () => {
     const run = runOf(counting);
     await service.push(run);
     for (let kills = 1; kills <= 3; kills += 1) {
@@ -66,7 +66,7 @@ muster.result(n)
     await service.until('nothing left', () => processesOf(run.commandId).length === 0);
   });
 
-  it('executes a command that arrives several times, by push and by poll, once', async () => {
+  it('a command that arrives several times, by push and by poll, is executed once', async () => {
     const marks = join(worker.folder, 'marks');
     const snippet = commandOf('snippet', {
       code: `open(${JSON.stringify(marks)}, "a").write("x")\nprint(open(${JSON.stringify(marks)}).read())`,

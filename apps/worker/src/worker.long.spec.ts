@@ -26,7 +26,7 @@ describe('A boot that the service does not know', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('waits while its machine is being stopped, and continues if the stop does not happen', async () => {
+  it('a worker waits while its machine is being stopped, and continues if the stop does not happen', async () => {
     const { bootId } = service.handshake()!.body;
     let refusals = 0;
     service.interfere = ({ path }) => {
@@ -39,7 +39,7 @@ describe('A boot that the service does not know', () => {
     expect([again.body.bootId, refusals]).toEqual([bootId, 3]);
   });
 
-  it('reports as a new boot if the service has stopped its machine but the worker still runs', async () => {
+  it('a worker that still runs after the service has stopped its machine reports as a new boot', async () => {
     const { bootId } = service.handshake()!.body;
     service.interfere = ({ path, body }) =>
       ['/api/agents/handshake', '/api/agent/heartbeat'].includes(path) && body.bootId === bootId

@@ -7,11 +7,11 @@ import { FakeService } from './testing/fake-service.harness';
 import { Journal } from './runs/journal';
 import { verdictOf } from './protocol/service';
 import { readSettings } from './settings';
-import { tunnelOf } from './protocol/tunnel';
+import { findPushUrl } from './protocol/tunnel';
 import { runOf, WorkerHarness } from './testing/worker-process.harness';
 
 describe('The one-file worker', () => {
-  it('needs no other files', async () => {
+  it('the one-file worker needs no other files', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'muster-one-file-'));
     const file = join(folder, 'muster-worker.js');
     execFileSync(process.execPath, [resolve(__dirname, '../one-file.mjs'), file]);
@@ -33,7 +33,7 @@ describe('The one-file worker', () => {
 });
 
 describe('The start', () => {
-  it('reports all errors of the environment at once', () => {
+  it('the worker reports all errors of its environment at once when it starts', () => {
     const env = { SERVICE_BASE_URL: 'ftp://x', MUSTER_WORKER_LISTEN: 'nowhere', MUSTER_FENCE_MS: '-1' };
     expect(() => readSettings(env)).toThrow(
       "the worker's environment is not valid: SERVICE_BASE_URL must be an http or https URL; AGENT_ID is missing; " +
@@ -42,27 +42,27 @@ describe('The start', () => {
     );
   });
 
-  it('reports a loopback listener only to a service on this host, unless a tunnel is configured', () => {
+  it('the worker reports a loopback listener only to a service on its host, unless a tunnel is configured', () => {
     const at = { address: '127.0.0.1', port: 9, family: 'IPv4' };
     const here = { tunnel: 'auto', baseUrl: 'http://localhost:3000' };
     for (const baseUrl of ['http://127.0.0.1:3000', 'http://[::1]:3000', 'https://muster.localhost']) {
-      expect(tunnelOf({ ...here, baseUrl }, at)).toBe('http://127.0.0.1:9');
+      expect(findPushUrl({ ...here, baseUrl }, at)).toBe('http://127.0.0.1:9');
     }
-    expect(tunnelOf(here, { address: '::1', port: 9, family: 'IPv6' })).toBe('http://[::1]:9');
-    expect(tunnelOf(here, { ...at, address: '0.0.0.0' })).toBeNull();
+    expect(findPushUrl(here, { address: '::1', port: 9, family: 'IPv6' })).toBe('http://[::1]:9');
+    expect(findPushUrl(here, { ...at, address: '0.0.0.0' })).toBeNull();
     for (const baseUrl of [
       'http://10.0.0.7:3000',
       'https://muster.example',
       'http://127.example',
       'http://localhost.example',
     ]) {
-      expect(tunnelOf({ ...here, baseUrl }, at)).toBeNull();
+      expect(findPushUrl({ ...here, baseUrl }, at)).toBeNull();
     }
-    expect(tunnelOf({ ...here, tunnel: 'agent-1.tunnels.example' }, at)).toBe('agent-1.tunnels.example');
-    expect(tunnelOf({ ...here, tunnel: null }, at)).toBeNull();
+    expect(findPushUrl({ ...here, tunnel: 'agent-1.tunnels.example' }, at)).toBe('agent-1.tunnels.example');
+    expect(findPushUrl({ ...here, tunnel: null }, at)).toBeNull();
   });
 
-  it('retries until the service is available, and logs that a key is refused', async () => {
+  it('the worker retries its handshake until the service is available, and logs that a key is refused', async () => {
     const service = await FakeService.start();
     const worker = new WorkerHarness(service);
     try {
@@ -100,7 +100,7 @@ describe('A boot that the service does not know', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('makes the handshake again with the same boot id, and continues its run', async () => {
+  it('a worker that the service does not know repeats its handshake as the same boot and keeps its run', async () => {
     const { bootId } = service.handshake()!.body;
     const run = runOf('import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)');
     await service.push(run);
@@ -125,7 +125,7 @@ describe('The journal', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('retains an id for seven days, and the newest ids for ever', () => {
+  it('the journal retains the id of a command for seven days, and the newest ids for ever', () => {
     const journal = new Journal(folder, 3);
     const old = Date.now() - 8 * 24 * 3600_000;
     for (let n = 0; n < 10; n += 1) {
@@ -142,7 +142,7 @@ describe('The journal', () => {
     expect(new Journal(folder, 3).knows('new-0')).toBe(true);
   });
 
-  it('drops an incomplete last line', () => {
+  it('the journal drops an incomplete last line', () => {
     const journal = new Journal(folder);
     journal.start('one', 'run', 'job', Date.now());
     const path = join(folder, 'journal.jsonl');
@@ -154,7 +154,7 @@ describe('The journal', () => {
 });
 
 describe('Repeating', () => {
-  it('waits up to half a minute, randomized, and at least as long as Retry-After', () => {
+  it('a retry waits up to half a minute, randomized, and at least as long as Retry-After', () => {
     const at = (attempt: number, random: number) => backoffMs(attempt, undefined, 0, () => random);
     expect([1, 2, 3, 20].map((attempt) => at(attempt, 1))).toEqual([250, 500, 1000, 30_000]);
     expect(at(20, 0)).toBe(15_000);
@@ -164,7 +164,7 @@ describe('Repeating', () => {
     expect(readRetryAfter('soon', 0)).toBe(0);
   });
 
-  it('ends after a status that another attempt would not change', () => {
+  it('a request is not repeated after a status that another attempt would not change', () => {
     expect([200, 201, 204].map(verdictOf)).toEqual(['delivered', 'delivered', 'delivered']);
     expect([400, 404, 409, 413, 422].map(verdictOf)).toEqual(Array(5).fill('refused'));
     expect([401, 403, 408, 429, 500, 503].map(verdictOf)).toEqual(Array(6).fill('later'));

@@ -7,7 +7,7 @@ import { Extensions } from './browser/extensions';
 import { CommandExecutor } from './command-executor';
 import { capabilitiesOf } from './host/capabilities';
 import { lockFolder } from './host/folder-lock';
-import { BootOver, shakeHands } from './protocol/handshake';
+import { BootOver, performHandshake } from './protocol/handshake';
 import { Health } from './host/health';
 import { Fence, Heartbeat } from './protocol/heartbeat';
 import { Journal } from './runs/journal';
@@ -25,7 +25,7 @@ import { sendOutput } from './runs/live-output';
 import { Runs } from './runs/runs';
 import { Service } from './protocol/service';
 import type { Settings } from './settings';
-import { tunnelOf } from './protocol/tunnel';
+import { findPushUrl } from './protocol/tunnel';
 
 /** How the worker ends: with an exit code, or with an immediate restart. */
 export type Outcome = { exitCode: number } | 'restart';
@@ -55,9 +55,9 @@ const afterBoot: Record<BootOver['end'], [Outcome, Ending | null]> = {
 /** One start of the worker, from the handshake to its end. */
 export class Worker {
   private readonly bootId = randomUUID();
-  /** Aborted first: no more commands and no more heartbeats. */
+  /** Aborted first when the worker ends. After that, it accepts no more commands and sends no more heartbeats. */
   private readonly stopping = new AbortController();
-  /** Aborted last: no more requests at all. */
+  /** Aborted last when the worker ends. After that, it sends no more requests. */
   private readonly ended = new AbortController();
   private readonly keys: Keys;
   private readonly context: RunContext;
@@ -69,7 +69,7 @@ export class Worker {
   private readonly commands: CommandExecutor;
   private readonly fence: Fence;
   private readonly began = Date.now();
-  /** Determined once, in parallel with the rest of the start. */
+  /** Capabilities of this machine. They are determined once, in parallel with the rest of the start. */
   private readonly machine: ReturnType<typeof capabilitiesOf>;
   private heartbeat: Heartbeat | null = null;
   private polling: PollLoop | null = null;
@@ -138,7 +138,7 @@ export class Worker {
     await this.sessions.recover();
     const listener = await this.openListener();
     try {
-      await this.work(listener && tunnelOf(this.settings, listener.address));
+      await this.work(listener && findPushUrl(this.settings, listener.address));
     } catch (error) {
       if (!this.stopping.signal.aborted) throw error;
     } finally {
@@ -151,7 +151,10 @@ export class Worker {
     return this.end.outcome;
   }
 
-  /** Ends the worker; the first reason counts. `ending` is the end of a run; null lets it run for the next worker. */
+  /**
+   * Ends the worker. If it is called several times, the first reason counts. `ending` describes how a run ends; with
+   * null, the run continues for the next worker.
+   */
   stop(
     reason: string,
     outcome: Outcome = { exitCode: 0 },
@@ -216,7 +219,7 @@ export class Worker {
       capabilities: canImage ? [...commandsTaken, 'imaging'] : commandsTaken,
     };
     try {
-      const { organizationId, signingSecret, heartbeatMs } = await shakeHands(
+      const { organizationId, signingSecret, heartbeatMs } = await performHandshake(
         service,
         introduction,
         this.stopping.signal,
@@ -241,7 +244,10 @@ export class Worker {
     });
   }
 
-  /** Checks regularly for what ends a run or the worker: the service is not reached, or the lease is too old. */
+  /**
+   * Ends the run if the service has not been reached for too long, and ends the worker if the lease file is too old.
+   * Called at an interval.
+   */
   private guard(): void {
     const { fenceMs, leaseFile } = this.settings;
     if (this.runs.isBusy && this.fence.isLost) {

@@ -17,46 +17,47 @@ export function purgeExpired(
 ): Promise<
   Record<'sessions' | 'tickets' | 'challenges' | 'deviceLogins' | 'addresses' | 'accesses' | 'idempotencyKeys', number>
 > {
-  const drop = (sql: string, values: unknown[]) => database.transaction('system', (tx) => tx.execute(sql, values));
+  const deleteRows = (sql: string, values: unknown[]) =>
+    database.transaction('system', (tx) => tx.execute(sql, values));
   return purge(round, {
     sessions: (limit) =>
-      drop(
+      deleteRows(
         `DELETE FROM user_session WHERE id IN (
            SELECT id FROM user_session WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
         [now, limit],
       ),
     tickets: (limit) =>
-      drop(
+      deleteRows(
         `DELETE FROM sign_in_ticket WHERE id IN (
            SELECT id FROM sign_in_ticket WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
         [now, limit],
       ),
     challenges: (limit) =>
-      drop(
+      deleteRows(
         `DELETE FROM passkey_challenge WHERE challenge IN (
            SELECT challenge FROM passkey_challenge WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
         [now, limit],
       ),
     deviceLogins: (limit) =>
-      drop(
+      deleteRows(
         `DELETE FROM device_login WHERE id IN (
            SELECT id FROM device_login WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
         [now, limit],
       ),
     addresses: (limit) =>
-      drop(
+      deleteRows(
         `DELETE FROM sign_in_address WHERE (user_id, address) IN (
            SELECT user_id, address FROM sign_in_address WHERE last_at < $1::timestamptz - $2 * interval '1 day'
            LIMIT $3 FOR UPDATE SKIP LOCKED)`,
         [now, knownAddressDays, limit],
       ),
     accesses: (limit) =>
-      drop(`DELETE FROM access_entry WHERE id IN (SELECT id FROM access_entry WHERE id < $1 ORDER BY id LIMIT $2)`, [
-        firstIdAt(new Date(now.getTime() - accessLogDays * dayMs)),
-        limit,
-      ]),
+      deleteRows(
+        `DELETE FROM access_entry WHERE id IN (SELECT id FROM access_entry WHERE id < $1 ORDER BY id LIMIT $2)`,
+        [firstIdAt(new Date(now.getTime() - accessLogDays * dayMs)), limit],
+      ),
     idempotencyKeys: (limit) =>
-      drop(
+      deleteRows(
         `DELETE FROM idempotency_key WHERE (organization_id, route, key) IN (
            SELECT organization_id, route, key FROM idempotency_key WHERE expires_at < $1
            LIMIT $2 FOR UPDATE SKIP LOCKED)`,

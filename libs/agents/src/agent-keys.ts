@@ -9,8 +9,8 @@ interface AgentRef {
 }
 
 /**
- * Creates a worker key that is bound to the agent. The secret is derived from the master key ring and the key's id, so
- * the service can send it to the machine again without storing it.
+ * Creates a worker key that is bound to the agent. The secret is derived from the master keys and the key's id. So the
+ * service can send the same secret to the machine again without storing it.
  */
 export async function issueAgentKey(
   tx: Transaction,
@@ -31,7 +31,10 @@ export async function issueAgentKey(
   return workerKey;
 }
 
-/** Derives the agent's newest valid key again. Null if the agent has no valid key that the key ring can derive. */
+/**
+ * Derives the secret of the agent's newest valid key. Null if the agent has no valid key, or none that was derived from
+ * a master key.
+ */
 export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentRef): Promise<string | null> {
   const [row] = await database.query<{ workerKeys: string[] }>(
     { organizationId: agent.organizationId },
@@ -42,7 +45,7 @@ export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: Ag
   return deriveKey(keyRing, row?.workerKeys ?? []);
 }
 
-/** SQL: the newest unexpired worker keys of the agent with the alias `agent`, each as id and hash. */
+/** SQL over the agent with the alias `agent`: its last ten unexpired worker keys, newest first, each as id and hash. */
 export function workerKeysOf(agent: string): string {
   return `ARRAY(
     SELECT k.id || ' ' || k.secret_hash FROM api_key k
@@ -51,7 +54,10 @@ export function workerKeysOf(agent: string): string {
     ORDER BY k.created_at DESC LIMIT 10)`;
 }
 
-/** Returns the first key of `workerKeysOf` with a secret that the key ring can derive. */
+/**
+ * Returns the secret of the first of these keys (see `workerKeysOf`) that was derived from a master key; null if there
+ * is none.
+ */
 export function deriveKey(keyRing: KeyRing, workerKeys: string[]): string | null {
   for (const idAndHash of workerKeys) {
     const [id, secretHash] = idAndHash.split(' ') as [string, string];
@@ -61,7 +67,7 @@ export function deriveKey(keyRing: KeyRing, workerKeys: string[]): string | null
   return null;
 }
 
-/** The key derived with each master key, the active one first. */
+/** Returns the secrets that the master keys derive for a key id, the active master key's first. */
 function derivedKeys(keyRing: KeyRing, id: string): string[] {
   return keyRing.derive('agent-key', id).map((secret) => `msk_${id}_${secret.toString('base64url')}`);
 }

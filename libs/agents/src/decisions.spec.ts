@@ -47,7 +47,7 @@ describe('why a machine is on, and until when', () => {
     explainAgent(facts, expected, now);
   const runIn = (minutes: number) => ({ name: 'Nightly claims', at: minutesAgo(-minutes) });
 
-  it('counts the idle time from the last activity, or without one from the time at which the agent came online', () => {
+  it('a machine’s idle time starts at its last activity, or without one when the agent came online', () => {
     expect(explain(agent).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
     const neverActive = { ...agent, lastActivityAt: null };
     expect(explain(neverActive)).toEqual({
@@ -61,11 +61,11 @@ describe('why a machine is on, and until when', () => {
     ['The machine did not report in time.', ': The machine did not report in time. Idle stop comes'],
     ['the worker reported', ': the worker reported. Idle stop comes'],
     ['', '2026-03-02T08:00:00.000Z. Idle stop comes'],
-  ])('puts one full stop after the reason %p', (statusReason, part) => {
+  ])('the explanation of a machine has exactly one full stop after the status reason %p', (statusReason, part) => {
     expect(explain({ ...agent, statusReason }).why).toContain(part);
   });
 
-  it('names the last activity and the cost since the start', () => {
+  it('the explanation of a machine names the last activity and the cost since the start', () => {
     const { why } = explain(agent);
     expect(why).toContain('Last activity: a job’s log at 2026-03-02T08:50:00.000Z.');
     expect(why).toContain('On since 2026-03-02T07:30:00.000Z, about $0.18 so far.');
@@ -82,7 +82,7 @@ describe('why a machine is on, and until when', () => {
     [{ idleAutoStopExempt: true }, 'it is pinned'],
     [{ autoStopEnabled: false }, 'idle stop is off'],
     [{ provider: 'external' as const }, 'its machine is external and cannot be stopped by the service'],
-  ])('keeps the machine on with %j', (facts, reason) => {
+  ])('a machine with %j stays on', (facts, reason) => {
     const { stopAt, why } = explain({ ...agent, ...facts });
     expect([stopAt, why]).toEqual([null, expect.stringContaining(`It stays on: ${reason}.`)]);
   });
@@ -96,11 +96,11 @@ describe('why a machine is on, and until when', () => {
     [{ autoStopEnabled: false }, 'kept on: idle stop is off'],
     [{ queued: true }, 'kept on: has work'],
     [{ provider: 'external' as const }, 'switched on and off by hand'],
-  ])('gives a short reason: %j', (facts, reason) => {
+  ])('the explanation of an agent with %j has a short reason', (facts, reason) => {
     expect(explain({ ...agent, ...facts }).reason).toBe(reason);
   });
 
-  it('names the next scheduled run and when the machine is woken for it', () => {
+  it('the explanation of a machine names its next scheduled run and when the machine is woken for it', () => {
     expect(explain(agent, runIn(50)).why).toContain(
       'Idle stop comes at 2026-03-02T09:20:00.000Z. Last activity: a job’s log at 2026-03-02T08:50:00.000Z. ' +
         'Next it expects the run of Nightly claims at 2026-03-02T09:50:00.000Z. On since',
@@ -110,11 +110,11 @@ describe('why a machine is on, and until when', () => {
       'at 2026-03-02T09:50:00.000Z, and is woken for it at 2026-03-02T09:48:51.000Z.',
     );
     expect(explain({ ...stopped, prewake: false }, runIn(50)).why).toMatch(/at 2026-03-02T09:50:00.000Z\.$/);
-    // The wake time has passed: the machine was woken, and a user stopped it.
+    // The time of the wake has passed. The machine was woken, and a user has stopped it since.
     expect(explain(stopped, runIn(1)).why).toMatch(/at 2026-03-02T09:01:00.000Z\.$/);
   });
 
-  it('keeps a machine on for a scheduled run that is due soon, but not long after a run that was not launched', () => {
+  it('a machine stays on for a scheduled run that is due soon, and until shortly after its time', () => {
     const held = explain(agent, runIn(21));
     expect(held.stopAt).toEqual(new Date('2026-03-02T09:22:00.000Z'));
     expect(explain(agent, runIn(21.5)).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
@@ -127,14 +127,14 @@ describe('why a machine is on, and until when', () => {
     });
   });
 
-  it('gives a stop time only for machines that may be on', () => {
+  it('the explanation of a machine has a stop time only if the machine may be on', () => {
     for (const status of ['stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const) {
       const { stopAt, why } = explain({ ...agent, status, onSince: null });
       expect([stopAt, why.endsWith('Z: the worker reported.')]).toEqual([null, true]);
     }
   });
 
-  it('stops a silent machine too, a full limit after its last report, even if a job waits for it', () => {
+  it('a silent machine is stopped a full idle limit after it fell silent, even if a job waits for it', () => {
     const lastActivityAt = minutesAgo(60);
     const offline = { ...agent, lastActivityAt, status: 'offline' as const, statusSince: minutesAgo(5) };
     const silent = { ...offline, silentSince: minutesAgo(5), queued: true };
@@ -171,12 +171,12 @@ describe('an idle stop', () => {
     expected: null,
   };
 
-  it('stops an idle machine at the limit and not earlier', () => {
+  it('an idle machine is stopped at the limit and not earlier', () => {
     expect(decideIdleStop(idle, now)).toMatchObject({ action: 'stop', reason: 'idle for 30 min, the limit is 30 min' });
     expect(decideIdleStop(idle, new Date(now.getTime() - 1)).action).toBe('wait');
   });
 
-  it('stops at the time that the adaptive policy learned, names its basis, and never exceeds the limit', () => {
+  it('the adaptive policy stops a machine at the learned time, states why, and never exceeds the limit', () => {
     const adaptive = { ...idle, idleStopPolicy: 'adaptive' as const, lastActivity: runEnded };
     const seldom = { ...adaptive, lastActivityAt: minutesAgo(0.1), gaps: Array.from({ length: 12 }, () => 7_200_000) };
     expect(decideIdleStop(seldom, now)).toMatchObject({
@@ -201,7 +201,7 @@ describe('an idle stop', () => {
     expect(decideIdleStop({ ...adaptive, gaps: null, lastActivityAt: minutesAgo(5) }, now).action).toBe('stop');
   });
 
-  it('waits the whole limit if the last activity was not the end of a run', () => {
+  it('the adaptive policy waits the whole limit if the last activity was not the end of a run', () => {
     const gaps = Array.from({ length: 12 }, () => 7_200_000);
     for (const lastActivity of ['activity that a client reported', 'its handshake', null]) {
       const facts = { ...idle, idleStopPolicy: 'adaptive' as const, gaps, lastActivity };
@@ -210,7 +210,7 @@ describe('an idle stop', () => {
     }
   });
 
-  it('keeps a machine on with the adaptive policy for the same reasons as with the fixed one', () => {
+  it('the adaptive policy keeps a machine on for the same reasons as the fixed one', () => {
     const gaps = Array.from({ length: 12 }, () => 7_200_000);
     const adaptive = { ...idle, idleStopPolicy: 'adaptive' as const, lastActivity: runEnded, gaps };
     const reasons = [
@@ -226,14 +226,14 @@ describe('an idle stop', () => {
     for (const facts of reasons) expect(decideIdleStop({ ...adaptive, ...facts }, now).action).toBe('stay');
   });
 
-  it('tries a failed stop again after a pause', () => {
+  it('a failed idle stop is tried again after a pause', () => {
     expect(decideIdleStop({ ...idle, idleStopFailedAt: minutesAgo(29) }, now).action).toBe('wait');
     expect(decideIdleStop({ ...idle, idleStopFailedAt: minutesAgo(30) }, now).action).toBe('stop');
     const short = { ...idle, idleStopMinutes: 0.05, idleStopFailedAt: minutesAgo(0.5) };
     expect(decideIdleStop(short, now).action).toBe('wait');
   });
 
-  it('never moves the stop to an earlier time because of activity', () => {
+  it('activity never moves the idle stop to an earlier time', () => {
     for (let minute = 0; minute < 60; minute += 1) {
       const before = decideIdleStop({ ...idle, lastActivityAt: minutesAgo(minute + 1) }, now).stopAt!;
       const after = decideIdleStop({ ...idle, lastActivityAt: minutesAgo(minute) }, now).stopAt!;
@@ -245,7 +245,7 @@ describe('an idle stop', () => {
 describe('a heartbeat', () => {
   const facts = { status: 'online' as const, healthy: true, unhealthyBefore: 0, unhealthyNow: 0, drain: null };
 
-  it('moves no agent with most heartbeats', () => {
+  it('most heartbeats do not change the agent’s status', () => {
     expect(decideHeartbeat(facts)).toBeNull();
     expect(decideHeartbeat({ ...facts, healthy: false, unhealthyNow: 2 })).toBeNull();
     for (const status of ['starting', 'stopping', 'rebooting', 'stopped', 'terminated'] as const) {
@@ -255,7 +255,7 @@ describe('a heartbeat', () => {
     expect(decideHeartbeat({ ...facts, status: 'offline', healthy: false, unhealthyNow: 4 })).toBeNull();
   });
 
-  it('moves an offline or starting agent to online with a healthy heartbeat', () => {
+  it('a healthy heartbeat moves an offline or starting agent to online', () => {
     for (const status of ['offline', 'starting'] as const) {
       expect(decideHeartbeat({ ...facts, status })).toMatchObject({ to: 'online', recovered: true });
     }
@@ -266,13 +266,13 @@ describe('a heartbeat', () => {
 describe('silence', () => {
   const agent = { status: 'online' as const, lastSeen: minutesAgo(2), statusSince: minutesAgo(5) };
 
-  it('moves a machine to offline after too long a silence', () => {
+  it('an agent that sends no heartbeat for too long is moved to offline', () => {
     expect(decideSilence(agent, now, 120_000)).toBeNull();
     expect(decideSilence(agent, now, 119_999)).toBe('no heartbeat for 120 s');
     expect(decideSilence({ ...agent, status: 'draining' }, now, 1000)).not.toBeNull();
   });
 
-  it('counts silence from the time at which the agent came online, and ignores agents that are not on', () => {
+  it('silence is counted from when the agent came online, and only for agents that are online or draining', () => {
     expect(decideSilence({ ...agent, lastSeen: null, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
     expect(decideSilence({ ...agent, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
     for (const status of ['offline', 'stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const) {
@@ -285,7 +285,7 @@ describe('a command', () => {
   const decide = (status: AgentStatus, more: object = {}, kind: CommandKind = 'snippet') =>
     decideCommand({ status, provider: 'local', autoWake: true, drain: null, ...more }, kind).action;
 
-  it('issues a command to a machine that is on or booting, wakes one that is off, and refuses one that cannot be woken', () => {
+  it('a command is sent to a machine that is on or booting, wakes one that is off, or is refused', () => {
     for (const status of ['online', 'starting', 'rebooting'] as const) expect(decide(status)).toBe('issue');
     for (const status of ['stopped', 'stopping', 'offline'] as const) {
       expect(decide(status)).toBe('wake');
@@ -295,14 +295,14 @@ describe('a command', () => {
     expect(decide('terminated')).toBe('refuse');
   });
 
-  it('issues a repair to an offline agent of any provider', () => {
+  it('a repair command is issued to an offline agent of any provider', () => {
     for (const provider of ['local', 'external', 'http'] as const) {
       expect(decide('offline', { provider, autoWake: false }, 'repair')).toBe('issue');
     }
     expect(decide('stopped', {}, 'repair')).toBe('wake');
   });
 
-  it('gives a draining agent only commands that start no new work, in every status', () => {
+  it('an agent that is being drained gets only commands that start no new work, in every status', () => {
     const allowed = ['stop_job', 'attach_recording', 'stop_recording', 'repair', 'restart'];
     for (const kind of commandKinds) {
       expect(decide('draining', {}, kind)).toBe(allowed.includes(kind) ? 'issue' : 'refuse');
@@ -323,20 +323,20 @@ describe('a file’s name in a key', () => {
     ['…', 'file'],
     ['.hidden', 'hidden'],
     ['x'.repeat(300), 'x'.repeat(100)],
-  ])('%p becomes %p', (filename, name) => expect(safeName(filename)).toBe(name));
+  ])('the filename %p becomes %p in the storage key', (filename, name) => expect(safeName(filename)).toBe(name));
 });
 
 describe('an agent whose machine would not stop', () => {
   const order = { status: 'stopping', previousStatus: 'online', drain: null } as const;
 
-  it('returns an agent whose stop failed to its status while it still reports', () => {
+  it('after a failed stop an agent gets its previous status if it still reports, otherwise offline', () => {
     expect(decideFinalStatus(order, true)).toBe('online');
     expect(decideFinalStatus({ ...order, previousStatus: 'draining', drain: 'finish' }, true)).toBe('draining');
     expect(decideFinalStatus({ ...order, previousStatus: 'offline' }, true)).toBe('offline');
     expect(decideFinalStatus(order, false)).toBe('offline');
   });
 
-  it('moves an agent to offline after a reboot without a report', () => {
+  it('an agent whose reboot failed is moved to offline', () => {
     expect(decideFinalStatus({ ...order, status: 'rebooting' }, true)).toBe('offline');
   });
 });

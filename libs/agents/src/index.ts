@@ -4,7 +4,7 @@ export {
   type CommandActionParts,
   deployExtension,
   needed,
-  reachRecording,
+  attachOrStopRecording,
   repairWorker,
   startRecording,
 } from './actions/command-actions';
@@ -100,4 +100,4 @@ export {
   assignJobSql,
 } from './work/machine-of-job';
 export { type AgentBusy, releaseSession, assignAgentToSession, withdrawCommand } from './work/machine-of-session';
-export { enqueueDueRemovals, promiseRemoval, removeObjects } from './uploads/remove-objects';
+export { enqueueDueRemovals, scheduleObjectRemoval, removeObjects } from './uploads/remove-objects';

@@ -1,4 +1,5 @@
 export { errorTable, type ErrorCode, wireCodeOf } from './errors/error-table';
+export { errorMeanings } from './errors/error-meanings';
 export { AppError, type AppErrorOptions, type FieldError, invalidField, noSuch, noSuchAgent } from './errors/app-error';
 export { type AppName, type ServiceApp, serviceApps } from './http/apps';
 export { AutopilotTask, TaskExpectation, TaskStep, TaskSuccess } from './http/assistant/autopilot-task';

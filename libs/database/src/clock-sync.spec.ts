@@ -20,7 +20,7 @@ describe.each([
     await harness.close();
   });
 
-  it("uses the database's time, also for the dates of its rows", async () => {
+  it('the clock of a process and the dates of its new rows follow the database, not the machine', async () => {
     const { id } = await makeOrganization(harness.db);
     const [row] = await harness.db.query<{ createdAt: Date; databaseTime: Date }>(
       'system',

@@ -39,10 +39,12 @@ export function serviceOptions(options: ConnectionOptions) {
       options: `-c role=${appRole}`,
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: statementTimeoutMs,
-      // After this time the server is considered hung: the statement timeout should have ended the statement.
+      // If a query takes longer than this, the server counts as hung, because the statement timeout should have ended
+      // the statement.
       query_timeout: statementTimeoutMs + 2000,
       keepAlive: true,
-      // A new connection costs both sides milliseconds. Loops that coincide now and then would open new ones each time.
+      // Connections stay open for five minutes without use. A new connection takes milliseconds on both sides, and
+      // loops that sometimes run at the same time would open new connections each time.
       idleTimeoutMillis: 300_000,
     },
   } satisfies DataSourceOptions;

@@ -22,7 +22,10 @@ import { PostgresListener } from './postgres-listener';
 import { StoredRecoveryHold } from './recovery/recovery-hold';
 import { poolOf } from './transactions/run-scoped';
 
-/** The database. The process starts without it, and is ready once the database responds with this code's schema. */
+/**
+ * Provides the database. The process starts without a connection, and is ready once the database responds with the
+ * schema of this code.
+ */
 @Global()
 @Module({
   imports: [
@@ -114,8 +117,8 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
   }
 
   /**
-   * Creates a table of one page, which is dropped with its transaction. Throws if there is no room for the file or the
-   * commit.
+   * Checks whether the disk has room: creates a table of one page, which is dropped with its transaction. Throws if
+   * there is no room for the file or the commit.
    */
   private async checkRoom(): Promise<void> {
     await this.database.transaction('system', (tx) =>

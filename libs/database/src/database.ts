@@ -25,17 +25,19 @@ const retryWithinMs = 20;
 /** Maximum number of requests that wait for one key. Further ones are answered with 503. */
 const maxWaitingForTurn = 1000;
 
-/** The only access to the rows. Every statement runs in a scope. */
+/** The only class that reads and writes rows. Every statement runs in a scope. */
 @Injectable()
 export class Database {
   private readonly turns = new Turns(maxWaitingForTurn);
   private readonly transactionSets = new Sets<Work>(
     (scope, works) => this.attemptSet(scope, works),
     (scope, work) => this.transaction(scope, work),
+    { distinctKeys: true },
   );
   private readonly statementSets = new Sets<SharedStatement>(
     (scope, statements) => runStatements(this.dataSource, scope, statements, this.now()),
     (scope, { alone }) => runScoped(this.dataSource, scope, alone, { now: this.now() }),
+    { distinctKeys: false },
   );
 
   constructor(
@@ -51,15 +53,18 @@ export class Database {
     return this.clock.now();
   }
 
-  /** Runs one statement in one round trip. With a name, Postgres keeps its plan: for statements of hot paths. */
+  /**
+   * Runs one statement in one round trip. With a name, Postgres keeps the statement's plan; for statements that run
+   * often.
+   */
   query<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
     return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name }, { now: this.now() });
   }
 
   /**
-   * Like `query`, for a statement that is a transaction by itself. Concurrent statements of the same name and scope
-   * travel and commit together; see `sets/README.md`. `key` identifies the row that the statement locks. `together` is the
-   * statement's form in a set of several: it skips a locked row, and then the statement runs alone.
+   * Like `query`, for a statement that is a transaction by itself. Concurrent statements of the same name and scope are
+   * sent and committed together; see `sets/README.md`. `key` identifies the row that the statement locks. `together` is
+   * the statement's form in a set of several: it skips a locked row, and then the statement runs alone.
    */
   async sharedQuery<T extends QueryResultRow>(
     scope: Scope,
@@ -112,11 +117,12 @@ export class Database {
 
   /**
    * Like `transaction`, but the work may share its database transaction with works of the same name and scope that
-   * arrive while one of them is in progress. `sets/README.md` describes what such a work may do.
+   * arrive while one of them is in progress. Works with the same key never share one, as row locks do not exclude each
+   * other within a transaction. `sets/README.md` describes what such a work may do.
    */
-  async sharedTransaction<T>(name: string, scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async sharedTransaction<T>(name: string, scope: Scope, work: (tx: Transaction) => Promise<T>, key = ''): Promise<T> {
     // A work keeps its caller's context, also if another caller starts the set.
-    return (await this.transactionSets.run(name, scope, AsyncResource.bind(work))) as T;
+    return (await this.transactionSets.run(name, scope, AsyncResource.bind(work), key)) as T;
   }
 
   private async attemptSet(scope: Scope, works: readonly Work[]): Promise<SetResult[]> {
@@ -170,7 +176,7 @@ export class Database {
     let unusable: Error | undefined;
     try {
       const result = await work(tx);
-      const answers = tx.hasWork ? await connection.commit(tx.takeLastStatements()) : [];
+      const answers = tx.hasWork ? await connection.commit(tx.takeLastStatements(), { unflushed: tx.isUnflushed }) : [];
       this.announce(tx, tx.committed(answers));
       return result;
     } catch (error) {

@@ -12,7 +12,7 @@ describe('migrations', () => {
   });
   afterAll(() => database.drop());
 
-  it('leave the same schema after migrating up, down and up again', async () => {
+  it('the migrations leave the same schema after migrating up, down and up again', async () => {
     const source = await ownerDataSource(database.url).initialize();
     try {
       await migrate(database.url);
@@ -26,7 +26,7 @@ describe('migrations', () => {
     }
   });
 
-  it('create exactly the schema that the entities describe', async () => {
+  it('the migrations create exactly the schema that the entities describe', async () => {
     const source = await ownerDataSource(database.url).initialize();
     try {
       await migrate(database.url);
@@ -37,7 +37,7 @@ describe('migrations', () => {
     }
   });
 
-  it('store no money as floating point, and name the unit of every amount', async () => {
+  it('the schema stores no money as floating point, and every amount’s column name contains its unit', async () => {
     const source = await ownerDataSource(database.url).initialize();
     try {
       await migrate(database.url);
@@ -57,7 +57,7 @@ describe('migrations', () => {
     }
   });
 
-  it('wait for each other if several processes migrate at once', async () => {
+  it('several processes that migrate at once run each migration once', async () => {
     const empty = await emptyDatabase();
     try {
       const ran = await Promise.all([migrate(empty.url), migrate(empty.url), migrate(empty.url)]);
@@ -67,7 +67,7 @@ describe('migrations', () => {
     }
   });
 
-  it('wait for a lock only briefly and retry, so that other statements are not blocked for long', async () => {
+  it('a migration waits for a lock only briefly and retries, so that other statements are not blocked for long', async () => {
     const source = await ownerDataSource(database.url).initialize();
     const holder = source.createQueryRunner();
     const client = new Client({ connectionString: database.url });
@@ -101,7 +101,7 @@ describe('migrations', () => {
     }
   });
 
-  it('enable row-level security on every table, and let no role of the service own a table', async () => {
+  it('every table has row-level security, and no role of the service owns a table', async () => {
     const source = await ownerDataSource(database.url).initialize();
     try {
       await migrate(database.url);

@@ -3,7 +3,7 @@ import type { ModelToolCall } from './model';
 import { ModelFault, nonsense } from './model-fault';
 import type { WireRequest } from './model-wire';
 
-/** Maximum lengths in characters. A longer answer counts as endless. */
+/** Maximum lengths in characters. A longer answer is an error. */
 const maxContentLength = 200_000;
 const maxArgumentsLength = 4_000_000;
 /** Maximum number of tool calls in an answer. The API also accepts at most this number of tools in a request. */
@@ -22,26 +22,26 @@ export class AnswerAccumulator {
   private argumentsLength = 0;
 
   /** Adds a complete answer. Throws if the answer does not follow the API or is too long. */
-  takeCompletion(completion: ChatCompletion | undefined): void {
+  addCompletion(completion: ChatCompletion | undefined): void {
     if (!isObject(completion)) throw nonsense();
-    this.takeUsage(completion['usage']);
+    this.addUsage(completion['usage']);
     const choices = listIn(completion['choices']);
     const message = isObject(choices[0]) ? choices[0]['message'] : undefined;
     if (!isObject(message)) throw nonsense();
-    this.takeText(message['content'], message['refusal']);
+    this.addText(message['content'], message['refusal']);
     for (const [at, call] of listIn(message['tool_calls']).entries()) {
       if (!isObject(call) || !isObject(call['function']) || (call['type'] ?? 'function') !== 'function')
         throw nonsense();
       if (typeof call['function']['name'] !== 'string') throw nonsense();
-      this.takeCall(at, call);
+      this.addToolCall(at, call);
     }
     this.isWhole = true;
   }
 
   /** Adds a chunk and returns its text. Throws if the chunk does not follow the API or the answer is too long. */
-  takeChunk(chunk: ChatCompletionChunk): string {
+  addChunk(chunk: ChatCompletionChunk): string {
     if (!isObject(chunk)) throw nonsense();
-    this.takeUsage(chunk['usage']);
+    this.addUsage(chunk['usage']);
     const [choice = {}] = listIn(chunk['choices']);
     if (!isObject(choice)) throw nonsense();
     if (chunk['usage'] || choice['finish_reason']) this.isWhole = true;
@@ -49,9 +49,9 @@ export class AnswerAccumulator {
     if (!isObject(delta)) throw nonsense();
     for (const call of listIn(delta['tool_calls'])) {
       if (!isObject(call)) throw nonsense();
-      this.takeCall(this.indexOfCall(call), call);
+      this.addToolCall(this.indexOfCall(call), call);
     }
-    return this.takeText(delta['content'], delta['refusal']);
+    return this.addText(delta['content'], delta['refusal']);
   }
 
   /** Returns the tokens that the model reported, or an estimate from the text. Without either, they are zero. */
@@ -64,16 +64,16 @@ export class AnswerAccumulator {
     return { inputTokens: estimatedInput(request), outputTokens: estimatedTokens(text), estimated: true };
   }
 
-  private takeText(content: unknown, refusal: unknown): string {
+  private addText(content: unknown, refusal: unknown): string {
     const text = textIn(content);
     this.content += text;
     this.refusal += textIn(refusal);
-    if (this.content.length + this.refusal.length > maxContentLength) throw endless();
+    if (this.content.length + this.refusal.length > maxContentLength) throw answerTooLong();
     return text;
   }
 
   /** Adds a part of a tool call, or a whole one. */
-  private takeCall(at: number, { id, function: called }: Record<string, unknown>): void {
+  private addToolCall(at: number, { id, function: called }: Record<string, unknown>): void {
     const { name, arguments: args } = isObject(called) ? called : {};
     const call = (this.toolCalls[at] ??= { id: '', name: '', arguments: '' });
     call.id ||= textIn(id);
@@ -82,7 +82,7 @@ export class AnswerAccumulator {
     const text = isObject(args) ? JSON.stringify(args) : textIn(args);
     call.arguments += text;
     this.argumentsLength += text.length + call.name.length;
-    if (this.argumentsLength > maxArgumentsLength) throw endless();
+    if (this.argumentsLength > maxArgumentsLength) throw answerTooLong();
   }
 
   /** Returns the index of a tool call. Some servers leave it out and start each call with its id. */
@@ -91,11 +91,11 @@ export class AnswerAccumulator {
     const isNext = last < 0 || (Boolean(id) && id !== this.toolCalls[last]?.id);
     const at = index ?? (isNext ? last + 1 : last);
     if (!Number.isInteger(at) || (at as number) < 0) throw nonsense();
-    if ((at as number) >= maxCalls) throw endless();
+    if ((at as number) >= maxCalls) throw answerTooLong();
     return at as number;
   }
 
-  private takeUsage(usage: unknown): void {
+  private addUsage(usage: unknown): void {
     if (!isObject(usage)) return;
     const { prompt_tokens: input, completion_tokens: output } = usage;
     if (!isCount(input) || !isCount(output)) return;
@@ -103,7 +103,7 @@ export class AnswerAccumulator {
   }
 }
 
-function endless(): ModelFault {
+function answerTooLong(): ModelFault {
   return new ModelFault('nonsense', 'The model’s answer is too long.');
 }
 
@@ -114,7 +114,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function listIn(value: unknown): unknown[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw nonsense();
-  if (value.length > maxCalls) throw endless();
+  if (value.length > maxCalls) throw answerTooLong();
   return value;
 }
 

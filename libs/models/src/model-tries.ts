@@ -11,10 +11,10 @@ export interface TryParts {
 }
 
 const maxTries = 4;
-/** Maximum duration of a try in timeouts. It ends a try whose output never ends. */
+/** Maximum duration of a try, as a multiple of the timeout. Ends a try whose output never ends. */
 const maxTryTimeouts = 10;
 const firstDelayMs = 250;
-/** Maximum pause that the model may ask for. A longer timeout of the call also allows a longer pause. */
+/** Maximum pause in ms that the model may ask for. A longer timeout of the call also allows a longer pause. */
 const maxDelayMs = 20_000;
 
 /**
@@ -36,7 +36,7 @@ export async function withTries<T>(
       return { answer: await work(attempt), attempt };
     } catch (error) {
       attempt.end();
-      const { fault, delayMs } = judge(error, { attempt, tries });
+      const { fault, delayMs } = classifyFailure(error, { attempt, tries });
       if (delayMs === null || tries >= maxTries) throw fault;
       if (delayMs > Math.max(parts.timeoutMs, maxDelayMs)) {
         throw new ModelFault(
@@ -49,7 +49,7 @@ export async function withTries<T>(
   }
 }
 
-/** One try of a call. It has a turn, and a timer that aborts it if no output arrives. */
+/** One try of a model call. It occupies one of the concurrent calls, and is aborted if no output arrives in time. */
 export class ModelTry {
   private readonly controller = new AbortController();
   private timer?: NodeJS.Timeout;
@@ -89,7 +89,6 @@ export class ModelTry {
     throw new ModelFault('timeout', `The model has ${problem}.`);
   }
 
-  /** Restarts the timer. */
   restartTimer(): void {
     clearTimeout(this.timer);
     const { timeoutMs } = this.parts;
@@ -111,7 +110,7 @@ export class ModelTry {
 }
 
 /** Classifies the error of a failed try. Returns also the pause before the next try; null if there must be none. */
-function judge(
+function classifyFailure(
   error: unknown,
   { attempt, tries }: { attempt: ModelTry; tries: number },
 ): { fault: Error; delayMs: number | null } {

@@ -22,14 +22,14 @@ describe('models', () => {
 
   const endpoint = () => ({ baseUrl: fake.url, name: fake.name, visionName: fake.visionName, apiKey: fake.key });
 
-  it('call the deployment’s model at any configured address', async () => {
+  it('the deployment’s model is called at any configured address', async () => {
     const models = modelsWith(fake.env);
     fake.says('Here.');
     expect(await models.ofDeployment(meter)!.chat(hello)).toMatchObject({ content: 'Here.' });
     models.onApplicationShutdown();
   });
 
-  it('do not call an organization’s model at a private address', async () => {
+  it('an organization’s model is not called at a private address', async () => {
     const models = modelsWith(fake.env);
     const call = models.ofOwner('acme', endpoint(), meter).chat(hello);
     await expect(call).rejects.toMatchObject({ code: 'model_failed', reason: 'unreachable' });
@@ -37,7 +37,7 @@ describe('models', () => {
     expect(fake.calls).toEqual([]);
   });
 
-  it('do not follow a redirect of an organization’s model', async () => {
+  it('a redirect from an organization’s model is not followed', async () => {
     const redirecting = createServer((_, response) => response.writeHead(307, { location: fake.url }).end());
     await new Promise<void>((resolve) => redirecting.listen(0, '127.0.0.1', resolve));
     const { port } = redirecting.address() as AddressInfo;
@@ -52,7 +52,7 @@ describe('models', () => {
     redirecting.close();
   });
 
-  it('do not delay an organization’s calls because of another’s slow model', async () => {
+  it('a slow model of one organization does not delay the calls of another organization', async () => {
     const models = modelsWith({ OUTBOUND_ALLOW: '127.0.0.1', MODEL_MAX_CONCURRENT: '1' });
     const gone = new AbortController();
     fake.says({ hang: true }, 'Ours.');
@@ -64,7 +64,7 @@ describe('models', () => {
     models.onApplicationShutdown();
   });
 
-  it('return null for the deployment if no model is configured', () => {
+  it('the deployment has no model if none is configured', () => {
     expect(modelsWith().ofDeployment(meter)).toBeNull();
     expect(() => modelsWith({ MODEL_NAME: 'x' })).toThrow('belong together');
   });

@@ -4,7 +4,7 @@ import type { ModelEndpoint, ModelMeter, ModelPort } from './model';
 import { ModelsConfig } from './models.config';
 import { OpenAiModel } from './openai-model';
 
-/** Maximum number of owners whose semaphores are stored. Beyond it all are removed; calls in progress keep theirs. */
+/** Maximum number of stored semaphores, one per owner. Then all are removed; calls in progress keep their semaphore. */
 const maxStoredSemaphores = 1000;
 
 /**

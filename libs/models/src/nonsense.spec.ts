@@ -7,7 +7,7 @@ import { ModelsConfig } from './models.config';
 
 const messages: ModelMessage[] = [{ role: 'user', content: 'Hello?' }];
 
-/** An organization’s own address may lead to any server, and the same process serves other organizations. */
+/** An organization can configure any server as its model. Its answers must not harm the process, which others use. */
 describe('a server that is not a model', () => {
   let fake: FakeModel;
   let models: Models;
@@ -59,16 +59,19 @@ describe('a server that is not a model', () => {
     ['a call with a huge index', piece(call(4_294_967_294))],
     ['a name that is not a string', piece(call(0, { function: { name: 5 } }))],
     ['too many calls', piece({ tool_calls: Array(500).fill({ index: 0 }) })],
-  ])('fails with model_failed if it streams %s, and changes no built-in object', async (_, chunk) => {
-    fake.says(streamed(chunk, end));
-    const startedAt = performance.now();
-    const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
-    expect(fault).toBeInstanceOf(ModelFault);
-    expect((fault as ModelFault).code).toBe('model_failed');
-    expect(performance.now() - startedAt).toBeLessThan(1000);
-    expect(Object.keys(Array.prototype)).toEqual([]);
-    expect(([] as unknown as { name?: string }).name).toBeUndefined();
-  });
+  ])(
+    'a model call fails with model_failed if the server streams %s, and no built-in object changes',
+    async (_, chunk) => {
+      fake.says(streamed(chunk, end));
+      const startedAt = performance.now();
+      const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
+      expect(fault).toBeInstanceOf(ModelFault);
+      expect((fault as ModelFault).code).toBe('model_failed');
+      expect(performance.now() - startedAt).toBeLessThan(1000);
+      expect(Object.keys(Array.prototype)).toEqual([]);
+      expect(([] as unknown as { name?: string }).name).toBeUndefined();
+    },
+  );
 
   it.each<[string, unknown]>([
     ['no message', null],
@@ -81,14 +84,14 @@ describe('a server that is not a model', () => {
     ['an id that is not a string', { content: '', tool_calls: [{ id: 7, type: 'function', function: { name: 'a' } }] }],
     ['100,000 calls', { content: '', tool_calls: Array(100_000).fill({ id: 'a', function: { name: 'a' } }) }],
     ['a text that is too long', { content: 'x'.repeat(200_001) }],
-  ])('fails with model_failed if it answers %s', async (_, message) => {
+  ])('a model call fails with model_failed if the server answers with %s', async (_, message) => {
     fake.says(whole(message));
     const fault = await model.chat({ messages }).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(ModelFault);
     expect((fault as ModelFault).code).toBe('model_failed');
   });
 
-  it('may leave out the index and the id of a call, and return arguments as an object', async () => {
+  it('a server may leave out the index and id of a tool call, and may send its arguments as an object', async () => {
     const numberless = (id: string | undefined, name: string | undefined, text: string) =>
       piece({ tool_calls: [{ ...(id ? { id } : {}), function: { ...(name ? { name } : {}), arguments: text } }] });
     fake.says(
@@ -114,7 +117,7 @@ describe('a server that is not a model', () => {
     ]);
   });
 
-  it('times out if its stream does not end, although it keeps sending text', async () => {
+  it('a model call times out if its stream does not end, although the server keeps sending text', async () => {
     fake.says({ content: 'word '.repeat(1000), slowMs: 100 });
     const startedAt = performance.now();
     const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
@@ -125,13 +128,13 @@ describe('a server that is not a model', () => {
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   }, 30_000);
 
-  it('has its tokens estimated if it reports an implausible number', async () => {
+  it('the tokens of a model call are estimated if the server reports an implausible number', async () => {
     fake.says({ content: 'Hello.', usage: { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: 3 } });
     const { usage } = await model.chat({ messages });
     expect(usage.inputTokens).toBeLessThan(100);
   });
 
-  it('returns structured texts without characters that a database cannot store', async () => {
+  it('a structured answer has no characters that a database cannot store', async () => {
     const schema = {
       type: 'object',
       properties: { text: { type: 'string' } },

@@ -62,7 +62,7 @@ describe('a model', () => {
     await fake.close();
   });
 
-  it('receives tools and their results, and returns text, tool calls and usage', async () => {
+  it('a model receives tools and their results, and returns text, tool calls and usage', async () => {
     fake.says(
       { content: 'Let me look.', toolCalls: [{ name: 'get_run', arguments: { jobId: '1' }, id: 'c1' }] },
       'It ran.',
@@ -90,7 +90,7 @@ describe('a model', () => {
     expect(uses).toMatchObject([{ outcome: 'answered', estimated: false }, { outcome: 'answered' }]);
   });
 
-  it('is the vision model if a message contains an image', async () => {
+  it('the vision model is called if a message contains an image', async () => {
     fake.says('A login page.');
     const content = [
       { kind: 'text' as const, text: 'What is this?' },
@@ -104,7 +104,7 @@ describe('a model', () => {
     });
   });
 
-  it('streams its text, and then its complete tool calls and its usage', async () => {
+  it('a model streams its text, and then its complete tool calls and its usage', async () => {
     const toolCalls = [
       { name: 'one', arguments: { text: 'a long argument that comes in pieces' }, id: 'a' },
       { name: 'two', arguments: {}, id: 'b' },
@@ -128,7 +128,7 @@ describe('a model', () => {
   });
 
   describe('on failure', () => {
-    it('is called again after the time in Retry-After, and is billed once', async () => {
+    it('a failed model call is repeated after the time in Retry-After, and is billed once', async () => {
       fake.says({ status: 429, headers: { 'retry-after': '1' } }, { status: 503 }, 'Here.');
       const startedAt = performance.now();
       // The pause may be longer than the timeout.
@@ -138,7 +138,7 @@ describe('a model', () => {
       expect(uses).toMatchObject([{ outcome: 'answered' }]);
     });
 
-    it('is called at most four times', async () => {
+    it('a model that keeps failing is called at most four times', async () => {
       fake.answers(() => ({ status: 500, headers: { 'retry-after': '0' } }));
       const fault = await faultOf(model.chat({ messages: hello }));
       expect(fault).toMatchObject({ code: 'model_failed', status: 502, reason: 'status', usage: { costMicros: 0 } });
@@ -146,19 +146,19 @@ describe('a model', () => {
       expect(uses).toMatchObject([{ outcome: 'failed', inputTokens: 0, outputTokens: 0 }]);
     });
 
-    it.each([400, 401, 404, 409, 302])('is not called again after status %i', async (status) => {
+    it.each([400, 401, 404, 409, 302])('a model call is not repeated after status %i', async (status) => {
       fake.says({ status, headers: { location: `${fake.url}/elsewhere` } });
       expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({ code: 'model_failed', reason: 'status' });
       expect(fake.calls).toHaveLength(1);
     });
 
-    it('fails as busy if Retry-After is too long', async () => {
+    it('a model call fails as busy if the time in Retry-After is too long', async () => {
       fake.says({ status: 429, headers: { 'retry-after': '3600' } });
       expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({ code: 'model_failed', reason: 'busy' });
       expect(fake.calls).toHaveLength(1);
     });
 
-    it('times out without output, before its answer or in the middle of a stream', async () => {
+    it('a model call without output times out, before the answer and in the middle of a stream', async () => {
       fake.says({ hang: true }, { hang: true }, { content: 'One two three', hang: true, cutAfter: 2 });
       const slow = timed(200);
       const late = { code: 'execution_timeout', status: 504, reason: 'timeout' };
@@ -173,7 +173,7 @@ describe('a model', () => {
       expect(uses.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'cut']);
     });
 
-    it('is billed for the text of an interrupted stream', async () => {
+    it('an interrupted model stream is billed for the text that had arrived', async () => {
       fake.says({ content: 'One two three', cutAfter: 3 });
       const received: ModelDelta[] = [];
       const fault = await faultOf(
@@ -194,7 +194,7 @@ describe('a model', () => {
       ['HTML', { raw: '<html>502</html>', contentType: 'text/html' }],
       ['incomplete JSON', { raw: '{"choices": [' }],
       ['JSON of another API', { raw: '{"hello": 1}' }],
-    ])('fails as nonsense if it returns %s', async (_, script) => {
+    ])('a model call fails as nonsense if the server returns %s', async (_, script) => {
       fake.says(script);
       expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({
         code: 'model_failed',
@@ -203,12 +203,12 @@ describe('a model', () => {
       expect(fake.calls).toHaveLength(1);
     });
 
-    it('is unreachable if nothing listens at its address', async () => {
+    it('a model call fails as unreachable if nothing listens at the model’s address', async () => {
       const gone = modelsWith({ MODEL_BASE_URL: 'http://127.0.0.1:1/v1' }).ofDeployment(meter)!;
       expect(await faultOf(gone.chat({ messages: hello }))).toMatchObject({ reason: 'unreachable', status: 502 });
     });
 
-    it('causes errors without the prompt, the answer or the key', async () => {
+    it('the errors of a model call contain neither the prompt, nor the answer, nor the key', async () => {
       fake.says({ status: 400 }, { raw: 'You said Hello?', contentType: 'text/plain' });
       for (const fault of [
         await faultOf(model.chat({ messages: hello })),
@@ -220,7 +220,7 @@ describe('a model', () => {
   });
 
   describe('after the caller has left', () => {
-    it('stops if the reader leaves mid-stream, and is billed for the text so far', async () => {
+    it('a model stream ends when its reader stops, and is billed for the text so far', async () => {
       fake.says({ content: 'One two three four five six', slowMs: 50 });
       for await (const delta of model.streamChat({ messages: hello })) {
         expect(delta).toEqual({ kind: 'text', text: 'One ' });
@@ -230,7 +230,7 @@ describe('a model', () => {
       await waitFor('the connection to be closed', () => fake.calls[0]!.wasLeft);
     });
 
-    it('stops on an abort signal while it streams, thinks, pauses, or waits for its turn', async () => {
+    it('an abort signal ends a model call that is waiting, thinking, pausing or streaming', async () => {
       const timeoutMs = 5000;
       const single = modelsWith({ MODEL_MAX_CONCURRENT: '1', MODEL_TIMEOUT_MS: String(timeoutMs) }).ofDeployment(
         meter,
@@ -266,7 +266,7 @@ describe('a model', () => {
   });
 
   describe('with a schema', () => {
-    it('receives the schema, and returns the value', async () => {
+    it('a structured call sends the schema to the model, and returns the value', async () => {
       fake.says({ json: { answer: 42 } });
       expect(await model.structured(request)).toMatchObject({ value: { answer: 42 }, usage: { outputTokens: 4 } });
       const format = { type: 'json_schema', json_schema: { name: 'number', strict: true, schema } };
@@ -277,7 +277,7 @@ describe('a model', () => {
       ['does not fit', { json: { answer: 0, extra: 'x' } }, ['/answer must be >= 1', 'additional properties (extra)']],
       ['is not JSON', { content: 'Forty-two.' }, ['it is not valid JSON']],
     ])(
-      'is called once more with the errors if its answer %s, and the question stays the last message',
+      'a structured call is repeated once with the errors if the answer %s; the question stays the last message',
       async (_, wrong, faults) => {
         fake.says(wrong, { json: { answer: 42 } });
         const { value, usage } = await model.structured(request);
@@ -290,7 +290,7 @@ describe('a model', () => {
       },
     );
 
-    it('fails if the second answer does not fit either, and both calls are billed', async () => {
+    it('a structured call fails if the second answer does not fit either, and both answers are billed', async () => {
       fake.says({ json: { answer: 'x' } }, { json: {} });
       const fault = await faultOf(model.structured(request));
       expect(fault).toMatchObject({ code: 'model_failed', reason: 'nonsense' });
@@ -298,14 +298,14 @@ describe('a model', () => {
       expect(fake.calls).toHaveLength(2);
     });
 
-    it('is not called again after a refusal', async () => {
+    it('a structured call is not repeated after a refusal', async () => {
       fake.says({ refusal: 'I will not.' });
       expect(await faultOf(model.structured(request))).toMatchObject({ code: 'model_failed', reason: 'refused' });
       expect(fake.calls).toHaveLength(1);
     });
   });
 
-  it('is not called if the meter refuses, also for the second call of one answer', async () => {
+  it('a model is not called if the meter refuses, also for the second call of a structured answer', async () => {
     gate = () => {
       if (fake.calls.length > 0) throw new Error('no more');
     };

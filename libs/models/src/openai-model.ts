@@ -56,9 +56,9 @@ export class OpenAiModel implements ModelPort {
       );
       attempt = opened.attempt;
       for await (const chunk of opened.answer) {
-        const text = bill.answer.takeChunk(chunk);
+        const text = bill.answer.addChunk(chunk);
         if (text !== '') yield { kind: 'text', text };
-        // After the yield, because the reader may have been slow.
+        // Restarts the timer after the yield, because a slow reader must not count as a slow model.
         attempt.restartTimer();
       }
       attempt.throwIfEnded();
@@ -69,7 +69,7 @@ export class OpenAiModel implements ModelPort {
       throw await bill.addUsage(faultIn(error, attempt));
     } finally {
       attempt?.end();
-      // A reader that stops early pays for the answer so far.
+      // The answer so far is billed, also if the reader stops early.
       await bill.close('cut');
     }
   }
@@ -87,8 +87,8 @@ export class OpenAiModel implements ModelPort {
         ({ signal }) => client.chat.completions.create(request, { signal }),
       );
       try {
-        bill.answer.takeCompletion(completion);
-        // Reported before the turn is released, so that the next call takes this cost into account.
+        bill.answer.addCompletion(completion);
+        // The usage is reported before the turn is released, so that the next call takes this cost into account.
         return { answer: bill.answer, usage: await bill.close('answered') };
       } finally {
         attempt.end();

@@ -31,7 +31,7 @@ describe('a model with many concurrent calls', () => {
     await fake.close();
   });
 
-  it('receives no more calls at once than configured, and answers the others in turn', async () => {
+  it('a model receives no more concurrent calls than configured, and the others wait for their turn', async () => {
     let [current, peak] = [0, 0];
     fake.answers(async () => {
       peak = Math.max(peak, (current += 1));
@@ -45,7 +45,7 @@ describe('a model with many concurrent calls', () => {
     expect(peak).toBe(2);
   });
 
-  it('receives waiting calls only as long as the meter admits them', async () => {
+  it('a waiting model call is not sent if the meter no longer admits it', async () => {
     fake.answers(() => ({ content: 'Done.', slowMs: 20, usage: { inputTokens: 1, outputTokens: 0 } }));
     let spent = 0;
     const limitedMeter = {
@@ -64,7 +64,7 @@ describe('a model with many concurrent calls', () => {
     expect(refused).toHaveLength(20 - fake.calls.length);
   });
 
-  it('passes on the error of a reader that stops when the answer has already arrived completely', async () => {
+  it('an error of the stream’s reader is passed on, even if the answer has already arrived completely', async () => {
     for (let length = 1; length < 200_000; length *= 2) {
       fake.says({ content: 'x'.repeat(length), toolCalls: [{ name: 'a', arguments: {} }] });
       const reading = (async () => {

@@ -6,7 +6,7 @@ export const packObjects = {
   upload: (organizationId: string, uploadId: string) => `packs/${organizationId}/uploads/${uploadId}.zip`,
 };
 
-/** Returns the digest in the form that is used everywhere else. */
+/** Returns a digest with its prefix, as the API and the manifests show it. */
 export function digestOfHex(hex: string): string {
   return `sha256:${hex}`;
 }

@@ -101,7 +101,7 @@ describe('an app', () => {
   });
   afterEach(() => app.close());
 
-  it('answers 503 if a handler does not answer in time, and handles the next request', async () => {
+  it('an app answers 503 if a handler does not answer in time, and handles the next request', async () => {
     const answer = await http.get('/api/hang');
     expect([answer.status, answer.body.code]).toEqual([503, 'request_timeout']);
     expect((await http.post('/api/strict', { name: 'a' })).status).toBe(200 + 1);
@@ -116,20 +116,20 @@ describe('an app', () => {
     return received;
   }
 
-  it('rejects a request with two Host headers', async () => {
+  it('an app rejects a request with two Host headers', async () => {
     const answer = await sendRaw('GET /api/known HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
     expect(answer).toContain('exactly one Host header');
   });
 
-  it('closes the connection if a body does not arrive in time', async () => {
+  it('an app closes the connection if a body does not arrive in time', async () => {
     const head = 'POST /api/strict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n';
     const answer = await sendRaw(`${head}{"na`);
     expect(answer).toMatch(/^HTTP\/1.1 503 /);
     expect(answer).toMatch(/\r\nconnection: close\r\n/i);
   });
 
-  describe('in every response', () => {
+  describe('the headers of every response', () => {
     const about = ({ headers }: { headers: Headers }) => ({
       sniffing: headers.get('x-content-type-options'),
       framing: [headers.get('x-frame-options'), /frame-ancestors 'none'/.test(headers.get('content-security-policy')!)],
@@ -146,11 +146,11 @@ describe('an app', () => {
     };
 
     it.each(['/api/known', '/api/bug', '/api/teapot', '/nowhere', '/api/%ff', '/api/known?token=1', '/api/hang'])(
-      'forbids browsers to sniff, frame or run it: %s',
+      'the response of %s forbids browsers to guess its type, frame it or run its scripts',
       async (path) => expect(about(await http.get(path))).toEqual(careful),
     );
 
-    it('requires https if the public URL is https', async () => {
+    it('responses require https if the public URL is https', async () => {
       const config = testConfig('postgres://nobody@127.0.0.1:1/none', { PUBLIC_APP_URL: 'https://muster.test' });
       const secure = await createApp({ name: 'gateway', configs: [config], modules: [TestModule] });
       try {
@@ -165,7 +165,7 @@ describe('an app', () => {
     });
   });
 
-  it('hides the details of an unexpected error from the client and logs them', async () => {
+  it('an app hides the details of an unexpected error from the client and logs them', async () => {
     const answer = await http.get('/api/bug');
     expect([answer.status, answer.body.code]).toEqual([500, 'internal_error']);
     expect(answer.text).not.toMatch(/inside|TypeError|create-app/);
@@ -173,25 +173,25 @@ describe('an app', () => {
     expect(logs.join('')).toContain(answer.body.requestId);
   });
 
-  it('adds the extra fields and headers of an error to the response, and maps an unknown status to 500', async () => {
+  it('an app adds the extra fields and headers of an error to the response, and answers an unknown status with 500', async () => {
     const answer = await http.get('/api/known');
     expect([answer.status, answer.body.state, answer.headers.get('x-extra')]).toEqual([409, 'stopped', '1']);
     expect((await http.get('/api/teapot')).status).toBe(500);
   });
 
-  it('rejects unknown fields, but not in callbacks', async () => {
+  it('an app rejects unknown fields, but not in callbacks', async () => {
     const body = { name: 'a', newer: true };
     expect((await http.post('/api/strict', body)).status).toBe(400);
     const answer = await http.post('/api/callback', body);
     expect([answer.status, answer.body]).toEqual([201, { name: 'a' }]);
   });
 
-  it('passes the exact bytes of a signed body to the handler', async () => {
+  it('an app passes the exact bytes of a signed body to the handler', async () => {
     const body = '{ "a" : 1.0,\n"b":"\\u00fc" }';
     expect((await http.post('/api/signed', body)).body.raw).toBe(body);
   });
 
-  it('ends its streams when it closes, and still answers a request in progress', async () => {
+  it('an app ends its streams when it closes, and still answers a request in progress', async () => {
     const stream = await fetch(`${http.url}/api/stream`);
     await waitFor('the stream to be counted', () => app.streams.count === 1);
     const slow = http.get('/api/slow');

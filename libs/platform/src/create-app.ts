@@ -30,7 +30,7 @@ export interface App {
   metrics: Metrics;
   readiness: Readiness;
   streams: OpenStreams;
-  /** Ends streams first, because closing waits for them, and then everything else. */
+  /** Closes the app. Ends streams first, because closing waits for them, and then everything else. */
   close(): Promise<void>;
 }
 

@@ -125,7 +125,7 @@ export async function lockSchedule(tx: Transaction, organizationId: string, id: 
   return row;
 }
 
-/** Returns undefined if another transaction has locked the schedule or it does not exist. */
+/** Locks a schedule without waiting. Returns undefined if another transaction has locked it or it does not exist. */
 export async function tryLockSchedule(
   tx: Transaction,
   organizationId: string,
@@ -140,7 +140,7 @@ export async function tryLockSchedule(
 }
 
 /** Throws not_found if a schedule that could not be locked does not exist. */
-export async function lockedElsewhere(tx: Transaction, organizationId: string, id: string): Promise<void> {
+export async function requireExistingSchedule(tx: Transaction, organizationId: string, id: string): Promise<void> {
   const rows = await tx.query('SELECT FROM schedule WHERE id = $1 AND organization_id = $2', [id, organizationId]);
   if (rows.length === 0) throw noSuch('schedule');
 }

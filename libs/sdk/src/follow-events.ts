@@ -28,7 +28,7 @@ export async function* followEvents(
   let retryMs = 2000;
   for (let failures = 0; ;) {
     try {
-      for await (const piece of connect(client, agentId, lastId, signal)) {
+      for await (const piece of connectToEvents(client, agentId, lastId, signal)) {
         failures = 0;
         lastId = piece.id ?? lastId;
         retryMs = piece.retryMs ?? retryMs;
@@ -36,7 +36,7 @@ export async function* followEvents(
       }
     } catch (error) {
       if (isAbort(error) && signal?.aborted) return;
-      if (!isPassing(error)) throw error;
+      if (!isTemporary(error)) throw error;
       failures += 1;
     }
     if (signal?.aborted) return;
@@ -45,7 +45,7 @@ export async function* followEvents(
   }
 }
 
-async function* connect(client: Client, agentId: string, lastId: string | undefined, signal?: AbortSignal) {
+async function* connectToEvents(client: Client, agentId: string, lastId: string | undefined, signal?: AbortSignal) {
   const answer = await client.get<ReadableStream<Uint8Array>, unknown, true, 'data'>({
     url: '/api/agents/{id}/events',
     path: { id: agentId },
@@ -70,7 +70,7 @@ async function* connect(client: Client, agentId: string, lastId: string | undefi
 }
 
 /** Whether a retry can succeed: the connection was lost, or the service is overloaded or restarting. */
-function isPassing(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   if (!(error instanceof MusterError)) return true;
   return error.status === 0 || error.status === 429 || error.status >= 500;
 }

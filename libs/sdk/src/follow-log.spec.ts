@@ -7,7 +7,7 @@ describe('the log that the SDK reads', () => {
   let server: Server;
   let muster: Muster;
   let asked: URL[];
-  /** JSON, or the text of an event stream. */
+  /** Returns the response body for a URL. An object is sent as JSON, a string as an event stream. */
   let answer: (url: URL) => object | string;
 
   beforeEach(async () => {
@@ -35,7 +35,7 @@ describe('the log that the SDK reads', () => {
     return ids.join();
   };
 
-  it('returns the last lines of an agent even if many pages without lines precede them', async () => {
+  it('the SDK returns the last log lines of an agent even if a page without lines precedes them', async () => {
     const pages = [
       { entries: entries(9) },
       { entries: [], nextCursor: 'one' },
@@ -49,7 +49,7 @@ describe('the log that the SDK reads', () => {
     expect(await seen(muster.agents.logs('a'))).toBe('1,2');
   });
 
-  it('returns every line of a run that ends while its lines are being read', async () => {
+  it('the SDK returns every log line of a run that ends while its lines are being read', async () => {
     let status = 'running';
     const event = (id: number, data: object) =>
       `id: ${id}\ndata: ${JSON.stringify({ jobId: 'j', timestamp: 1, ...data })}\n\n`;

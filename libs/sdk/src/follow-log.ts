@@ -26,18 +26,18 @@ export async function* logOfJob(
   { follow = false, signal }: LogOptions = {},
 ): AsyncGenerator<LogLine, void, undefined> {
   const { agentId } = await jobsRead({ client, path: { id: jobId }, signal });
-  const from = await newestId(client, agentId, signal);
-  // Checked before the lines are read. If the run has ended by then, no line can be added while they are read.
+  const from = await newestEntryId(client, agentId, signal);
+  // The end is checked before the lines are read: if the run has ended by then, no line can be added during the read.
   const over = isTerminal(await jobsRead({ client, path: { id: jobId }, signal }));
   let last = 0n;
-  for await (const line of written(client, { agentId, jobId, order: 'asc', limit: 200, signal })) {
+  for await (const line of readLogPages(client, { agentId, jobId, order: 'asc', limit: 200, signal })) {
     last = BigInt(line.id);
     yield line;
   }
   if (!follow || over) return;
   for await (const event of followEvents(client, agentId, { lastEventId: from, signal })) {
     if (event.type === 'resync') throw new Error('The agent’s timeline does not reach back to the start of this log.');
-    if (event.type === 'log' && event.jobId === jobId && BigInt(event.id) > last) yield lineOf(event);
+    if (event.type === 'log' && event.jobId === jobId && BigInt(event.id) > last) yield toLogLine(event);
     // The end of a run is always its last event.
     if (event.type === 'job' && event.jobId === jobId && isTerminal(event)) return;
   }
@@ -49,10 +49,10 @@ export async function* logOfAgent(
   agentId: string,
   { follow = false, signal, lines = 50 }: LogOptions & { lines?: number } = {},
 ): AsyncGenerator<LogLine, void, undefined> {
-  const from = await newestId(client, agentId, signal);
+  const from = await newestEntryId(client, agentId, signal);
   const newest: LogLine[] = [];
   const pageSize = Math.min(200, Math.max(1, lines));
-  for await (const line of written(client, { agentId, order: 'desc', limit: pageSize, signal })) {
+  for await (const line of readLogPages(client, { agentId, order: 'desc', limit: pageSize, signal })) {
     if (newest.length < lines) newest.push(line);
     if (newest.length >= lines) break;
   }
@@ -61,7 +61,7 @@ export async function* logOfAgent(
   if (!follow) return;
   const last = BigInt(past.at(-1)?.id ?? 0);
   for await (const event of followEvents(client, agentId, { lastEventId: from, signal })) {
-    if (event.type === 'log' && BigInt(event.id) > last) yield lineOf(event);
+    if (event.type === 'log' && BigInt(event.id) > last) yield toLogLine(event);
   }
 }
 
@@ -74,7 +74,7 @@ interface Written {
 }
 
 /** Reads all pages of log lines. A page can be empty although later pages contain lines. */
-async function* written(client: Client, { agentId, signal, ...asked }: Written) {
+async function* readLogPages(client: Client, { agentId, signal, ...asked }: Written) {
   let cursor: string | undefined;
   do {
     const page = await timelineLogs({
@@ -88,13 +88,16 @@ async function* written(client: Client, { agentId, signal, ...asked }: Written) 
   } while (cursor);
 }
 
-/** Returns the id of the newest timeline entry. A stream that starts after it misses no later event. */
-async function newestId(client: Client, agentId: string, signal?: AbortSignal): Promise<string | undefined> {
+/**
+ * Returns the id of the newest entry in the agent's timeline. A stream of events that starts after this entry misses no
+ * later event.
+ */
+async function newestEntryId(client: Client, agentId: string, signal?: AbortSignal): Promise<string | undefined> {
   const { entries } = await timelineLogs({ client, path: { id: agentId }, query: { limit: 1 }, signal });
   return entries[0]?.id;
 }
 
-function lineOf(event: {
+function toLogLine(event: {
   id: string;
   jobId: string | null;
   level: LogLine['level'];

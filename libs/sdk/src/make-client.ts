@@ -35,9 +35,9 @@ export function makeClient({ baseUrl, apiKey, session, fetch, headers, ...retryi
     return request;
   });
   client.interceptors.response.use(refuseRedirect);
-  client.interceptors.response.use(requireService);
+  client.interceptors.response.use(refuseHtmlPage);
   client.interceptors.error.use((error, response, request) =>
-    // A caller that aborted the call receives its own abort reason.
+    // If the caller aborted the call, the error is the caller's abort reason.
     request?.signal.aborted ? error : toMusterError(error, response),
   );
   return client;
@@ -68,7 +68,7 @@ function originOf(location: string | null, base: string): string | null {
 }
 
 /** Throws if the response is an HTML page, which comes from a proxy or from another server. */
-function requireService(response: Response): Response {
+function refuseHtmlPage(response: Response): Response {
   if (!response.ok || !response.headers.get('content-type')?.startsWith('text/html')) return response;
   const detail =
     'The response is an HTML page instead of data. The server is not a Muster service, or a proxy sent the page.';

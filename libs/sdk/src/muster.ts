@@ -18,13 +18,16 @@ export interface MusterOptions {
   baseUrl: string;
   /** API key, `msk_…`. It has the rights of a member. */
   apiKey?: string;
-  /** Session cookie, `name=value`: the `session` of a Muster that has signed in. Not needed in a browser. */
+  /** Session cookie, `name=value`: the `session` of a Muster client that has signed in. Not needed in a browser. */
   session?: string;
   /** Maximum number of retries after a 429 or 503 response, or a lost response. Default 4. */
   maxRetries?: number;
-  /** Maximum Retry-After to wait for, in milliseconds. A longer one fails immediately. Default 60,000. */
+  /**
+   * Maximum Retry-After to wait for, in milliseconds. A call with a longer Retry-After fails immediately. Default
+   * 60,000.
+   */
   maxRetryAfterMs?: number;
-  /** Maximum size of a response, in bytes. A larger one fails with the code `not_muster`. Default no limit. */
+  /** Maximum size of a response, in bytes. A larger response fails with the code `not_muster`. Default no limit. */
   maxResponseBytes?: number;
   fetch?: typeof fetch;
   /** Headers to send with each call. */
@@ -94,7 +97,7 @@ export class Muster {
         response.headers
           .getSetCookie?.()
           .map((cookie) => cookie.split(';')[0]!)
-          .find(isSession) ?? session;
+          .find(isSessionCookie) ?? session;
       return response;
     };
     const { client } = new Muster({ ...rest, fetch: watching });
@@ -124,6 +127,6 @@ const refusals = {
   },
 };
 
-function isSession(cookie: string): boolean {
+function isSessionCookie(cookie: string): boolean {
   return /^(__Host-)?muster_session=./.test(cookie);
 }

@@ -4,7 +4,7 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** Idempotency key, if another process can repeat the call. By default, each creating call gets a random key. */
   idempotencyKey?: string;
-  /** ETag of the resource. If the resource has changed since, the call fails with `precondition_failed`. */
+  /** ETag of the resource. If the resource no longer has this ETag, the call fails with `precondition_failed`. */
   ifMatch?: string;
 }
 

@@ -4,9 +4,12 @@ import { sleep } from './sleep';
 export interface Retrying {
   /** Maximum number of retries; 0 for none. */
   maxRetries: number;
-  /** Maximum Retry-After to wait for. A longer one is not waited for; the response is returned immediately. */
+  /** Maximum Retry-After to wait for, in milliseconds. A response with a longer Retry-After is returned immediately. */
   maxRetryAfterMs: number;
-  /** Maximum size of a response in bytes, by default unlimited. A larger one cannot come from the service and fails. */
+  /**
+   * Maximum size of a response in bytes, by default unlimited. A larger response cannot come from the service, so the
+   * call fails.
+   */
   maxResponseBytes?: number;
 }
 
@@ -25,10 +28,10 @@ export function retryingFetch(
       const isLast = attempt >= maxRetries;
       let response: Response;
       try {
-        // The body of a request can be sent only once, so that a retry needs a clone.
-        response = await whole(await fetch(isLast ? request : request.clone()), maxResponseBytes);
+        // The body of a request can be sent only once, so a retry needs a clone of the request.
+        response = await readCompletely(await fetch(isLast ? request : request.clone()), maxResponseBytes);
       } catch (error) {
-        if (isLast || request.signal.aborted || isAbort(error) || isMusterError(error) || !mayRepeat(request))
+        if (isLast || request.signal.aborted || isAbort(error) || isMusterError(error) || !isSafeToRepeat(request))
           throw error;
         await sleep(backoffMs(attempt), request.signal);
         continue;
@@ -44,9 +47,9 @@ export function retryingFetch(
 const withoutBody = new Set([204, 205, 304]);
 
 /** Reads the response completely, except for an event stream. */
-async function whole(response: Response, maxBytes: number): Promise<Response> {
+async function readCompletely(response: Response, maxBytes: number): Promise<Response> {
   const { status, statusText, headers, body } = response;
-  // In browsers, responses with these statuses have an empty body instead of none.
+  // In browsers, responses with these statuses have an empty body instead of no body.
   if (!body || withoutBody.has(status) || headers.get('content-type')?.startsWith('text/event-stream')) return response;
   return new Response(await readAtMost(body, maxBytes, status), { status, statusText, headers });
 }
@@ -75,11 +78,14 @@ function retryAfterMs(value: string | null, now: number): number | undefined {
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
 
-function mayRepeat({ method, headers }: Request): boolean {
+function isSafeToRepeat({ method, headers }: Request): boolean {
   return method === 'GET' || method === 'HEAD' || headers.has('idempotency-key');
 }
 
-/** Exponential backoff. Half of it is random, so that clients that failed together do not retry together. */
+/**
+ * Returns the delay before the next attempt, which grows exponentially. Half of the delay is random, so that clients
+ * that failed together do not retry together.
+ */
 function backoffMs(attempt: number): number {
   const whole = Math.min(8000, 500 * 2 ** attempt);
   return whole / 2 + (Math.random() * whole) / 2;

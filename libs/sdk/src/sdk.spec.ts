@@ -39,7 +39,7 @@ describe('the SDK', () => {
   const breaks: Handler = (request) => request.socket.destroy();
   const launch = { workflowId: 'w', agentId: 'a' };
 
-  it('retries a 429 or 503 after Retry-After, in seconds or as a date, with the same idempotency key', async () => {
+  it('the SDK retries a 429 or 503 at the time of Retry-After, with the same idempotency key', async () => {
     const inASecond = new Date(Date.now() + 1500).toUTCString();
     handlers = [
       answers(503, { code: 'service_unavailable' }, { 'retry-after': '0' }),
@@ -54,7 +54,7 @@ describe('the SDK', () => {
     expect(asked[2]!.headers['x-api-key']).toBe('msk_1');
   });
 
-  it('sends an idempotency key, random or passed, with each creating call and with no other call', async () => {
+  it('each creating call, and no other call, has an idempotency key, which is random or passed', async () => {
     handlers = [answers(202, { jobId: 'j', status: 'queued' })];
     const muster = new Muster({ baseUrl });
     await muster.jobs.launch(launch);
@@ -66,7 +66,7 @@ describe('the SDK', () => {
     expect(keys[0]).not.toBe(keys[1]);
   });
 
-  it('fails at once if Retry-After exceeds the maximum, otherwise after the maximum number of retries', async () => {
+  it('a call fails at once if Retry-After exceeds the maximum, otherwise after the maximum of retries', async () => {
     handlers = [answers(429, { code: 'rate_limited' }, { 'retry-after': '3600' })];
     await expect(new Muster({ baseUrl }).usage.get()).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
     expect(asked).toHaveLength(1);
@@ -75,7 +75,7 @@ describe('the SDK', () => {
     expect(asked).toHaveLength(4);
   });
 
-  it('retries a lost response, but not for a changing call without an idempotency key', async () => {
+  it('the SDK retries a lost response, but not for a changing call without an idempotency key', async () => {
     handlers = [breaks, answers(200, { month: '2026-01' })];
     expect(await new Muster({ baseUrl }).usage.get()).toEqual({ month: '2026-01' });
     handlers = [breaks, answers(202, { jobId: 'j', status: 'queued' })];
@@ -86,7 +86,7 @@ describe('the SDK', () => {
     expect(asked).toHaveLength(before + 1);
   });
 
-  it('retries a response that was lost in part, or throws unreachable if the call is not safe to repeat', async () => {
+  it('the SDK retries a partly lost response, or throws unreachable if the call is not safe to repeat', async () => {
     const half: Handler = (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.write('{"month":', () => response.destroy());
@@ -101,12 +101,12 @@ describe('the SDK', () => {
     expect((await new Muster({ baseUrl, maxRetries: 0 }).jobs.wait('j')).status).toBe('completed');
   });
 
-  it('throws not_muster if the response is an HTML page', async () => {
+  it('the SDK throws not_muster if the response is an HTML page', async () => {
     handlers = [(_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')];
     await expect(new Muster({ baseUrl }).agents.list().toArray()).rejects.toMatchObject({ code: 'not_muster' });
   });
 
-  it('stops reading a response above the maximum size, and does not retry', async () => {
+  it('the SDK stops reading a response above the maximum size, and does not retry', async () => {
     let sent = 0;
     handlers = [
       (_, response) => {
@@ -123,30 +123,33 @@ describe('the SDK', () => {
     expect([asked.length, sent < 64 * 1024 * 1024]).toEqual([1, true]);
   });
 
-  it.each([301, 302, 303, 307, 308])('sends neither key nor body after a redirect by %d', async (status) => {
-    const elsewhere = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
-    await once(elsewhere, 'listening');
-    let calls = 0;
-    elsewhere.on('request', () => (calls += 1));
-    const target = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
-    handlers = [(_, response) => response.writeHead(status, { location: `${target}/api/secrets` }).end()];
-    const muster = new Muster({ baseUrl, apiKey: 'msk_1' });
-    const refusal = { code: 'redirected', status, message: expect.stringContaining(`redirects to ${target}.`) };
-    await expect(muster.jobs.launch(launch)).rejects.toMatchObject(refusal);
-    await expect(muster.agents.list().toArray()).rejects.toMatchObject(refusal);
-    await expect(muster.agents.events('a').next()).rejects.toMatchObject(refusal);
-    expect([asked.length, calls]).toEqual([3, 0]);
-    elsewhere.closeAllConnections();
-    elsewhere.close();
-  });
+  it.each([301, 302, 303, 307, 308])(
+    'the SDK sends neither its API key nor the body after a redirect by %d',
+    async (status) => {
+      const elsewhere = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
+      await once(elsewhere, 'listening');
+      let calls = 0;
+      elsewhere.on('request', () => (calls += 1));
+      const target = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+      handlers = [(_, response) => response.writeHead(status, { location: `${target}/api/secrets` }).end()];
+      const muster = new Muster({ baseUrl, apiKey: 'msk_1' });
+      const refusal = { code: 'redirected', status, message: expect.stringContaining(`redirects to ${target}.`) };
+      await expect(muster.jobs.launch(launch)).rejects.toMatchObject(refusal);
+      await expect(muster.agents.list().toArray()).rejects.toMatchObject(refusal);
+      await expect(muster.agents.events('a').next()).rejects.toMatchObject(refusal);
+      expect([asked.length, calls]).toEqual([3, 0]);
+      elsewhere.closeAllConnections();
+      elsewhere.close();
+    },
+  );
 
-  it('throws redirected if the Location header is not a valid URL', async () => {
+  it('the SDK throws redirected if the Location header of a redirect is not a valid URL', async () => {
     handlers = [(_, response) => response.writeHead(302, { location: 'http://[' }).end()];
     const refusal = { code: 'redirected', message: expect.stringContaining('redirects to another address.') };
     await expect(new Muster({ baseUrl }).agents.list().toArray()).rejects.toMatchObject(refusal);
   });
 
-  it('throws the abort reason of the caller before a response, during a response and between retries', async () => {
+  it('the SDK throws the caller’s abort reason before a response, during a response and between retries', async () => {
     const reason = new Error('enough');
     const given = (handler: Handler) => {
       const enough = new AbortController();
@@ -167,7 +170,7 @@ describe('the SDK', () => {
     await expect(muster.jobs.wait('j', given(answers(200, { status: 'running' })))).rejects.toBe(reason);
   });
 
-  it('throws an error with the code, fields and request id of the response', async () => {
+  it('the SDK throws an error with the code, fields and request id of the response', async () => {
     const errors = [{ field: 'agentId', message: 'agentId must be a UUID' }];
     handlers = [answers(400, { code: 'invalid_payload', detail: 'No.', requestId: 'r-1', errors })];
     const thrown: unknown = await new Muster({ baseUrl }).jobs.launch(launch).catch((error: unknown) => error);
@@ -182,7 +185,7 @@ describe('the SDK', () => {
     });
   });
 
-  it('iterates over a list page by page, and fetches each page only when it is needed', async () => {
+  it('a list is iterated page by page, and each page is fetched only when it is needed', async () => {
     handlers = [
       answers(200, { jobs: [{ id: '1' }, { id: '2' }], nextCursor: 'next' }),
       answers(200, { jobs: [{ id: '3' }], nextCursor: null }),
@@ -198,7 +201,7 @@ describe('the SDK', () => {
     ]);
   });
 
-  it('streams events in arbitrary chunks, and resumes after the last one if a connection is lost or rejected', async () => {
+  it('an event stream resumes after its last event if the connection is lost or rejected', async () => {
     const says = (...pieces: string[]): Handler =>
       async function (_, response) {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -224,7 +227,7 @@ describe('the SDK', () => {
     await expect(new Muster({ baseUrl }).agents.events('b').next()).rejects.toMatchObject({ code: 'agent_not_found' });
   });
 
-  it('waits for the end of a run while the service is temporarily unreachable', async () => {
+  it('jobs.wait waits for the end of a run while the service is temporarily unreachable', async () => {
     const job = (status: string) => answers(200, { id: 'j', status });
     handlers = [job('queued'), breaks, answers(502, {}), job('running'), job('failed')];
     const seen: string[] = [];
@@ -257,7 +260,7 @@ describe('verifyWebhook', () => {
     'Webhook-Signature': signature,
   });
 
-  it('returns the signed event, for a body as text or as bytes, and for headers in any form', async () => {
+  it('verifyWebhook returns the signed event, for a body as text or as bytes, and headers in any form', async () => {
     const { timestamp, signature } = sign(key);
     const headers = headersOf(timestamp, signature);
     const event = { type: 'job.completed', timestamp: '2026-01-01T00:00:00.000Z', data: { name: 'ü' } };
@@ -266,7 +269,7 @@ describe('verifyWebhook', () => {
     expect(await verifyWebhook({ secret, headers: new Headers(headers), body: bytes, now })).toEqual(event);
   });
 
-  it('accepts one valid signature of several, and one valid secret of several', async () => {
+  it('verifyWebhook accepts one valid signature of several, and one valid secret of several', async () => {
     const { timestamp, signature } = sign(key);
     const { signature: other } = sign(randomBytes(32));
     const headers = headersOf(timestamp, `v1a,abc v2,xyz ${other} ${signature}`);
@@ -292,13 +295,13 @@ describe('verifyWebhook', () => {
     ['has no signature', 'webhook_signature', ({ timestamp }) => ({ headers: headersOf(timestamp, 'v1, v1,!') })],
     ['lacks a header', 'webhook_headers', () => ({ headers: { 'webhook-id': 'm' } })],
     ['is verified with an invalid secret', 'webhook_secret', () => ({ secret: 'hunter2' })],
-  ])('rejects a webhook that %s', async (_, code, change) => {
+  ])('verifyWebhook rejects a webhook that %s', async (_, code, change) => {
     const { timestamp, signature } = sign(key);
     const delivery = { secret, headers: headersOf(timestamp, signature), body, now };
     await expect(verifyWebhook({ ...delivery, ...change({ timestamp, signature }) })).rejects.toMatchObject({ code });
   });
 
-  it('accepts a webhook that is exactly five minutes old', async () => {
+  it('verifyWebhook accepts a webhook that is exactly five minutes old', async () => {
     const { timestamp, signature } = sign(key);
     await verifyWebhook({ secret, headers: headersOf(timestamp, signature), body, now: now + 300_000 });
   });

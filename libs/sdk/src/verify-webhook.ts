@@ -25,21 +25,21 @@ const toleranceMs = 5 * 60_000;
 export async function verifyWebhook<T = Record<string, unknown>>(delivery: SignedDelivery): Promise<WebhookEvent<T>> {
   const { secret, headers, body, now = Date.now() } = delivery;
   const header = (name: string) =>
-    headerOf(headers, name) ?? refuse('webhook_headers', `The header ${name} is missing.`);
+    headerOf(headers, name) ?? throwRejection('webhook_headers', `The header ${name} is missing.`);
   const id = header('webhook-id');
   const timestamp = header('webhook-timestamp');
   const signatures = header('webhook-signature');
   if (!/^\d{1,12}$/.test(timestamp))
-    refuse('webhook_headers', 'The header webhook-timestamp is not a number of seconds.');
+    throwRejection('webhook_headers', 'The header webhook-timestamp is not a number of seconds.');
   const ageMs = now - Number(timestamp) * 1000;
   if (Math.abs(ageMs) > toleranceMs) {
-    refuse(
+    throwRejection(
       'webhook_too_old',
       'The webhook was not signed within the last five minutes. Check the clocks of both machines.',
     );
   }
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-  const signed = concatenated(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
+  const signed = concatenate(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
   for (const each of [secret].flat()) {
     const key = await crypto.subtle.importKey('raw', keyBytes(each), { name: 'HMAC', hash: 'SHA-256' }, false, [
       'verify',
@@ -52,7 +52,7 @@ export async function verifyWebhook<T = Record<string, unknown>>(delivery: Signe
       }
     }
   }
-  return refuse(
+  return throwRejection(
     'webhook_signature',
     'No signature matches the secret and the body. Pass the unparsed body and the secret of this endpoint.',
   );
@@ -68,7 +68,7 @@ function keyBytes(secret: string): Uint8Array<ArrayBuffer> {
   const bytes = secret.startsWith('whsec_') ? fromBase64(secret.slice('whsec_'.length)) : undefined;
   return bytes?.length
     ? bytes
-    : refuse('webhook_secret', 'The secret is not valid. The secret of an endpoint starts with whsec_.');
+    : throwRejection('webhook_secret', 'The secret is not valid. The secret of an endpoint starts with whsec_.');
 }
 
 function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
@@ -79,13 +79,13 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-function concatenated(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
+function concatenate(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(first.length + second.length);
   whole.set(first);
   whole.set(second, first.length);
   return whole;
 }
 
-function refuse(code: string, detail: string): never {
+function throwRejection(code: string, detail: string): never {
   throw new MusterError(0, { code, detail });
 }

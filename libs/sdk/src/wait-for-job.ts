@@ -11,7 +11,7 @@ export interface WaitOptions {
   signal?: AbortSignal;
 }
 
-/** Maximum delay of a timer. A longer timeout is treated as no timeout. */
+/** Maximum delay of a timer, in milliseconds. A longer timeout is treated as no timeout. */
 const longestTimerMs = 2 ** 31;
 const looksMs = { first: 200, longest: 2000 };
 /** Time for which the service may be unreachable before the wait fails. */

@@ -12,20 +12,20 @@ describe('object storage', () => {
   const { storage, readiness } = make();
   afterAll(() => storage.onApplicationShutdown());
 
-  it('stores, reads and deletes an object', async () => {
+  it('object storage stores, reads and deletes an object', async () => {
     await storage.put('spec/a.txt', Buffer.from('hello'), 'text/plain');
     expect((await storage.get('spec/a.txt'))?.toString()).toBe('hello');
     await storage.delete('spec/a.txt');
     expect(await storage.get('spec/a.txt')).toBeNull();
   });
 
-  it('does not read an object that exceeds maxBytes', async () => {
+  it('object storage does not read an object that exceeds maxBytes', async () => {
     await storage.put('spec/large', Buffer.alloc(1001), 'image/jpeg');
     expect(await storage.get('spec/large', { maxBytes: 1000 })).toBeNull();
     expect(await storage.get('spec/large', { maxBytes: 1001 })).toHaveLength(1001);
   });
 
-  it('presigns a URL that needs no credentials and works for one object only', async () => {
+  it('a presigned URL needs no credentials and works for one object only', async () => {
     await storage.put('spec/b.txt', Buffer.from('presigned'), 'text/plain');
     const url = await storage.presignGet('spec/b.txt', { expiresInSeconds: 60 });
     expect(await (await fetch(url)).text()).toBe('presigned');
@@ -33,7 +33,7 @@ describe('object storage', () => {
     expect((await fetch(url.split('?')[0]!)).status).toBe(403);
   });
 
-  describe('presigned for browsers', () => {
+  describe('presigned URLs for browsers', () => {
     const bytes = Buffer.from('<script>alert(1)</script>');
     const fetchHeaders = async (
       key: string,
@@ -53,34 +53,37 @@ describe('object storage', () => {
       ['spec/paper.pdf', 'application/pdf'],
       ['spec/film.webm', 'video/webm'],
       ['spec/nothing', ''],
-    ])('saves %s as a file', async (key, type) => {
+    ])('a presigned URL makes browsers save %s as a file', async (key, type) => {
       const answer = await fetchHeaders(key, type || 'application/octet-stream', type ? { contentType: type } : {});
       expect(answer['content-disposition']).toBe(`attachment; filename="${key.slice('spec/'.length)}"`);
       expect(answer['x-content-type-options']).toBe('nosniff');
     });
 
-    it.each(['png', 'jpeg', 'webp', 'gif'])('shows an image (%s), and only as an image', async (kind) => {
-      const picture = `image/${kind}`;
-      expect(await fetchHeaders(`spec/a.${kind}`, 'text/html')).toEqual({
-        'content-type': picture,
-        'content-disposition': `inline; filename="a.${kind}"`,
-        'x-content-type-options': 'nosniff',
-      });
-      expect((await fetchHeaders('spec/b', 'text/html', { contentType: picture }))['content-type']).toBe(picture);
-    });
+    it.each(['png', 'jpeg', 'webp', 'gif'])(
+      'a presigned URL of an image (%s) makes browsers show it as an image only',
+      async (kind) => {
+        const picture = `image/${kind}`;
+        expect(await fetchHeaders(`spec/a.${kind}`, 'text/html')).toEqual({
+          'content-type': picture,
+          'content-disposition': `inline; filename="a.${kind}"`,
+          'x-content-type-options': 'nosniff',
+        });
+        expect((await fetchHeaders('spec/b', 'text/html', { contentType: picture }))['content-type']).toBe(picture);
+      },
+    );
 
     it.each([
       ['Größe "1"\r\n%41.txt', `"Gr__e _1____41.txt"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%221%22__%2541.txt`],
       ['../../.ssh\\authorized_keys', '".._.._.ssh_authorized_keys"'],
       // A browser would show this name as claimexe.png.
       ['claim\u202egnp.exe', '"claim_gnp.exe"'],
-    ])('saves a file under its own name without misleading characters: %j', async (filename, name) => {
+    ])('a presigned URL removes misleading characters from the file name %j', async (filename, name) => {
       const answer = await fetchHeaders('spec/c', 'text/plain', { filename, contentType: 'text/plain' });
       expect(answer['content-disposition']).toBe(`attachment; filename=${name}`);
     });
   });
 
-  it('is ready with the right credentials, and not ready with wrong ones', async () => {
+  it('object storage is ready with the right credentials, and not ready with wrong ones', async () => {
     expect((await readiness.run('storage')).status).toBe('ok');
     const wrong = make({ S3_SECRET_ACCESS_KEY: 'wrong' });
     expect((await wrong.readiness.run('storage')).status).toBe('failed');

@@ -10,7 +10,9 @@ import { isFull, readStorageError } from './storage-errors';
 
 /** Path of objects below the service's own address, if the service forwards the requests to the storage. */
 export const objectProxyPath = '/objects';
-/** Host that these URLs are signed for. It is not the storage's address, which may change with a restart. */
+/**
+ * Host for which URLs below this path are signed. It is not the storage's own address, which may change with a restart.
+ */
 export const objectSigningHost = 'objects.muster.internal';
 /** Maximum size in bytes of an object that the service forwards. */
 export const maxProxiedBytes = 100 * 1024 * 1024;

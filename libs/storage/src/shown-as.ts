@@ -20,15 +20,18 @@ export function shownAs(
   const raster = rasterTypes.has(type);
   return {
     ...(raster ? { ResponseContentType: type } : {}),
-    ResponseContentDisposition: `${raster ? 'inline' : 'attachment'}; ${namedAs(filename)}`,
+    ResponseContentDisposition: `${raster ? 'inline' : 'attachment'}; ${fileNameParameter(filename)}`,
   };
 }
 
 /** Characters that could leave the download folder, or reverse a name so that a program looks like an image. */
 const misleading = /[/\\\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
-/** RFC 6266: an ASCII name that every client reads, and the exact name if it has other characters. */
-function namedAs(name: string): string {
+/**
+ * Returns the file name in the format of RFC 6266: an ASCII name that every client reads, and the exact name if it has
+ * other characters.
+ */
+function fileNameParameter(name: string): string {
   const filename = name.replaceAll(misleading, '_');
   const plain = filename.replaceAll(/[^\x20-\x7e]|["%]/g, '_');
   const exact = encodeURIComponent(filename).replaceAll(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);

@@ -61,16 +61,16 @@ export class ClickUpTracker implements Tracker {
   }
 
   async read(externalId: string): Promise<TrackerItem> {
-    return itemOf((await this.ofItem('GET', externalId)).body as Task);
+    return itemOf((await this.sendForTask('GET', externalId)).body as Task);
   }
 
   async setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem> {
     const { status: name } = await this.statusFor(status);
-    return itemOf((await this.ofItem('PUT', item.externalId, { status: name })).body as Task);
+    return itemOf((await this.sendForTask('PUT', item.externalId, { status: name })).body as Task);
   }
 
   async setText(externalId: string, text: string): Promise<void> {
-    await this.ofItem('PUT', externalId, { description: text });
+    await this.sendForTask('PUT', externalId, { description: text });
   }
 
   async statusAfter(_item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
@@ -98,7 +98,7 @@ export class ClickUpTracker implements Tracker {
   }
 
   /** Sends a request about a task. If it is gone, checks that the list still exists; throws if it does not. */
-  private async ofItem(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
+  private async sendForTask(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
       return await this.http.send(method, `/task/${encodeURIComponent(externalId)}`, { about: 'item', body });
     } catch (error) {

@@ -65,7 +65,7 @@ export class GitHubTracker implements Tracker {
   }
 
   async read(externalId: string, by: { marker: string; branch: string | null }): Promise<TrackerItem> {
-    const issue = (await this.ofItem('GET', externalId)).body as Issue;
+    const issue = (await this.sendForIssue('GET', externalId)).body as Issue;
     const item = itemOf(issue);
     if (issue.state === 'closed') return item;
     const pulls = await this.readActivity(issue, by);
@@ -85,12 +85,12 @@ export class GitHubTracker implements Tracker {
     const body = isFinal(status)
       ? { state: 'closed', state_reason: status === 'rejected' ? 'not_planned' : 'completed' }
       : { state: 'open' };
-    const issue = (await this.ofItem('PATCH', item.externalId, body)).body as Issue;
+    const issue = (await this.sendForIssue('PATCH', item.externalId, body)).body as Issue;
     return itemOf(issue);
   }
 
   async setText(externalId: string, text: string): Promise<void> {
-    await this.ofItem('PATCH', externalId, { body: text });
+    await this.sendForIssue('PATCH', externalId, { body: text });
   }
 
   statusAfter(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
@@ -115,7 +115,7 @@ export class GitHubTracker implements Tracker {
   }
 
   /** Sends a request about an issue. If it is gone, checks that the repository still exists; throws if it does not. */
-  private async ofItem(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
+  private async sendForIssue(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
       return await this.http.send(method, `${this.issues}/${externalId}`, { about: 'item', body });
     } catch (error) {

@@ -20,7 +20,7 @@ interface HttpParts {
 /** Subject of a 404: the repository or list, or one issue or task. */
 export type About = 'scope' | 'item';
 
-/** Enough for a page of 100 entries with long texts. */
+/** Maximum size of a response in bytes; enough for a page of 100 entries with long texts. */
 const maxAnswerBytes = 32 * 1024 * 1024;
 const maxRetryAfterMs = 3_600_000;
 

@@ -40,7 +40,8 @@ export class TrackersConfig extends BaseConfig implements ChecksItself {
   readonly tasktrackerToken?: string;
 
   @EnvText('FEEDBACK_TASKTRACKER_LIST_ID', {
-    description: 'Id of the list in which tasks are created. Requires FEEDBACK_TASKTRACKER_TOKEN.',
+    description:
+      'Id of the list in the task tracker in which a task is created for each feedback. Requires FEEDBACK_TASKTRACKER_TOKEN.',
     optional: true,
     pattern: /^[\w-]{1,100}$/,
   })

@@ -8,13 +8,13 @@ const [old, young] = [key('old'), key('young')];
 describe('a sealed value', () => {
   const keyRing = KeyRing.parse(old);
 
-  it('opens with the associated data that it was sealed with', () => {
+  it('a sealed value opens with the associated data that it was sealed with', () => {
     for (const value of ['', 'hunter2', 'ünïcode ✓', 'x'.repeat(65_536)]) {
       expect(open(keyRing, 'org/KEY', seal(keyRing, 'org/KEY', value))).toBe(value);
     }
   });
 
-  it('does not open with other associated data, with another key, or with any bit changed', () => {
+  it('a sealed value does not open with other associated data, with another key, or with any bit changed', () => {
     const envelope = seal(keyRing, 'org/KEY', 'hunter2');
     expect(() => open(keyRing, 'org/OTHER', envelope)).toThrow();
     expect(() => open(keyRing, 'other/KEY', envelope)).toThrow();
@@ -29,11 +29,11 @@ describe('a sealed value', () => {
     }
   });
 
-  it('differs from an earlier seal of the same value', () => {
+  it('a sealed value differs from an earlier seal of the same value', () => {
     expect(seal(keyRing, 'a', 'v').sealed.equals(seal(keyRing, 'a', 'v').sealed)).toBe(false);
   });
 
-  it('can be rewrapped with the active master key, after which the old key is not needed', () => {
+  it('a sealed value can be rewrapped with the active master key, after which the old key is not needed', () => {
     const envelope = seal(keyRing, 'org/KEY', 'hunter2');
     const both = KeyRing.parse(`${young},${old}`);
     const moved = rewrap(both, 'org/KEY', envelope)!;
@@ -50,7 +50,7 @@ describe('the key ring', () => {
     ['k1:c2hvcnQ=', /k1 is not the base64 of 32 bytes/],
     [`${old},${old}`, /two keys share an id/],
     [`bad id:${randomBytes(32).toString('base64')}`, /the id of a key must have 1 to 32 letters/],
-  ])('rejects %p without showing a key', (text, message) => {
+  ])('the key ring rejects %p without showing a key', (text, message) => {
     let thrown = '';
     try {
       KeyRing.parse(text);
@@ -62,7 +62,7 @@ describe('the key ring', () => {
     if (value) expect(thrown).not.toContain(value.slice(0, 8));
   });
 
-  it('derives the same secret for the same subject, and different secrets for different subjects', () => {
+  it('the key ring derives the same secret for the same subject, and different secrets for different subjects', () => {
     const keyRing = KeyRing.parse(`${young},${old}`);
     expect(keyRing.derive('p', 'a')).toEqual(keyRing.derive('p', 'a'));
     expect(keyRing.derive('p', 'a')).not.toEqual(keyRing.derive('p', 'b'));

@@ -42,7 +42,7 @@ function unwrap(keyRing: KeyRing, associatedData: string, { masterKeyId, wrapped
 const nonceLength = 12;
 const tagLength = 16;
 
-/** nonce, tag, ciphertext */
+/** Returns the nonce, the tag and the ciphertext, in this order. */
 function encrypt(key: Buffer, associatedData: string, plain: Buffer): Buffer {
   const nonce = randomBytes(nonceLength);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(associatedData));

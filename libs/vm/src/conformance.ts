@@ -42,7 +42,7 @@ export function describeProvider(name: string, startFixture: () => Promise<Provi
       expect(boots).toHaveLength(count);
     };
 
-    it('starts a machine once, although start is called several times', async () => {
+    it('a provider starts a machine once, although start is called several times', async () => {
       const { provider, machine } = fixture;
       await Promise.all([provider.start(machine), provider.start(machine)]);
       await provider.start(machine);
@@ -53,7 +53,7 @@ export function describeProvider(name: string, startFixture: () => Promise<Provi
       await hasBoots(1);
     });
 
-    it('stops a machine completely, and accepts a second stop', async () => {
+    it('a provider stops a machine completely, and accepts a second stop', async () => {
       const { provider, machine } = fixture;
       await provider.start(machine);
       await reaches('running');
@@ -64,7 +64,7 @@ export function describeProvider(name: string, startFixture: () => Promise<Provi
       expect(await fixture.leftovers()).toEqual([]);
     });
 
-    it('starts a stopped machine in a new boot', async () => {
+    it('a provider starts a stopped machine in a new boot', async () => {
       const { provider, machine } = fixture;
       await provider.start(machine);
       await hasBoots(1);
@@ -75,7 +75,7 @@ export function describeProvider(name: string, startFixture: () => Promise<Provi
       await hasBoots(2);
     });
 
-    it('reboots a running machine into a new boot', async () => {
+    it('a provider reboots a running machine into a new boot', async () => {
       const { provider, machine } = fixture;
       await provider.start(machine);
       await hasBoots(1);
@@ -84,7 +84,7 @@ export function describeProvider(name: string, startFixture: () => Promise<Provi
       await reaches('running');
     });
 
-    it('reboots a stopped machine by starting it in a new boot', async () => {
+    it('a provider reboots a stopped machine by starting it in a new boot', async () => {
       const { provider, machine } = fixture;
       await provider.start(machine);
       await hasBoots(1);
@@ -95,7 +95,7 @@ export function describeProvider(name: string, startFixture: () => Promise<Provi
       await reaches('running');
     });
 
-    it('terminates a machine completely, and accepts a second terminate', async () => {
+    it('a provider terminates a machine completely, and accepts a second terminate', async () => {
       const { provider, machine } = fixture;
       await provider.start(machine);
       await reaches('running');
@@ -120,7 +120,7 @@ export function describeSharedProvider(name: string, startFixture: () => Promise
       ['with another organization’s mark', () => newId()],
       ['with an empty mark', () => ''],
       ['with its agent’s id as the mark', () => fixture.machine.agentId],
-    ])('refuses every operation on a machine %s, and returns the mark that it needs', async (_, mark) => {
+    ])('a provider refuses every operation on a machine %s, and its error names the required mark', async (_, mark) => {
       const { provider, machine } = fixture;
       for (const running of [false, true]) {
         fixture.mark!(machine.organizationId);
@@ -138,7 +138,7 @@ export function describeSharedProvider(name: string, startFixture: () => Promise
       }
     });
 
-    it('accepts a machine as soon as its owner has marked it', async () => {
+    it('a provider accepts a machine as soon as its owner has marked it as the organization’s', async () => {
       const { provider, machine } = fixture;
       fixture.mark!(null);
       await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'not_ours' });

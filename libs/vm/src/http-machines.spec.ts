@@ -8,7 +8,7 @@ import type { Machine } from './machine';
 
 const secret = 'mss_secret';
 
-/** Signs as the service does; the tests of its signature check that against the contract. */
+/** Signs a text as the service does. Other tests compare the service's signature with the contract. */
 function sign(text: string, t = Math.floor(Date.now() / 1000)): string {
   return `t=${t},v1=${createHmac('sha256', secret).update(`${t}.${text}`).digest('hex')}`;
 }
@@ -18,7 +18,7 @@ class ControlPlane {
   state: 'running' | 'stopped' | 'gone' = 'stopped';
   readonly boots: string[] = [];
   readonly calls: string[] = [];
-  /** Machines that it lists. If absent, it does not support listing. */
+  /** Machines that the control plane lists. If absent, the control plane does not support listing. */
   listed?: unknown[];
   answerInstead?: (response: ServerResponse) => void;
   private readonly server: Server = createServer((request, response) => void this.answer(request, response));
@@ -99,20 +99,20 @@ describe('a control plane', () => {
   beforeEach(async () => (fixture = await startFixture()));
   afterEach(() => fixture.close());
 
-  it('returns the state and address of its machine', async () => {
+  it('a control plane’s answer determines the state and address of its machine', async () => {
     fixture.plane.state = 'running';
     expect(await fixture.provider.describe(fixture.machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
     fixture.plane.state = 'gone';
     expect(await fixture.provider.describe(fixture.machine)).toEqual({ state: 'gone', ip: null });
   });
 
-  it('times out as unreachable if it hangs', async () => {
+  it('an order times out as unreachable if the control plane hangs', async () => {
     fixture.plane.answerInstead = () => undefined;
     const errors = await expectBoundedFailure(fixture.provider, fixture.machine);
     expect(errors.map(({ fault, permanent }) => [fault, permanent])).toEqual(Array(5).fill(['unreachable', false]));
   });
 
-  it('is unreachable if nothing listens at its address', async () => {
+  it('an order fails as unreachable if nothing listens at the control plane’s address', async () => {
     await fixture.plane.close();
     const errors = await expectBoundedFailure(fixture.provider, fixture.machine);
     expect(new Set(errors.map(({ fault }) => fault))).toEqual(new Set(['unreachable']));
@@ -127,7 +127,7 @@ describe('a control plane', () => {
       (response: ServerResponse) => response.writeHead(409).end('<html>'),
       /409|not a JSON/,
     ],
-  ])('causes an error that quotes its answer if it %s', async (_, answer, pattern) => {
+  ])('an error quotes the answer of a control plane that %s', async (_, answer, pattern) => {
     fixture.plane.answerInstead = answer;
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect([error.fault, error.permanent]).toEqual(['bad_answer', false]);
@@ -141,12 +141,12 @@ describe('a control plane', () => {
     ['no state', '{}', /the state nothing/],
     ['an unknown state', '{"state":"on fire"}', /"on fire"/],
     ['an invalid address', '{"state":"running","ip":7}', /the address 7/],
-  ])('is rejected if it returns %s', async (_, body, pattern) => {
+  ])('the answer of a control plane is rejected: %s', async (_, body, pattern) => {
     fixture.plane.answerInstead = (response) => response.writeHead(200).end(body);
     await expect(fixture.provider.describe(fixture.machine)).rejects.toThrow(pattern);
   });
 
-  it('fails start and reboot of a missing machine permanently, and accepts its stop and terminate', async () => {
+  it('start and reboot of a missing machine fail permanently, and its stop and terminate succeed', async () => {
     fixture.plane.answerInstead = (response) => end(response, 404, {});
     const { provider, machine } = fixture;
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
@@ -155,7 +155,7 @@ describe('a control plane', () => {
     await provider.terminate(machine);
   });
 
-  it('lists its machines if it supports that', async () => {
+  it('the machines of a control plane are listed if it supports listing', async () => {
     const { plane, provider, machine } = fixture;
     expect(await provider.list(machine)).toBeNull();
     plane.listed = [
@@ -174,12 +174,12 @@ describe('a control plane', () => {
     [{ ref: 'a', state: 'on fire' }],
     [{ ref: 'a', state: 'gone', expiresAt: 'soon' }],
     [7],
-  ])('is rejected if it lists %j', async (entry) => {
+  ])('the list of a control plane is rejected if it contains %j', async (entry) => {
     fixture.plane.listed = [entry];
     await expect(fixture.provider.list(fixture.machine)).rejects.toMatchObject({ fault: 'bad_answer' });
   });
 
-  it('is not called at a private address', async () => {
+  it('a control plane is not called at a private address', async () => {
     const guarded = new HttpMachines(new Outbound([]));
     await expect(guarded.start(fixture.machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
     expect(fixture.plane.calls).toEqual([]);
@@ -189,7 +189,7 @@ describe('a control plane', () => {
     ['no base URL', { providerConfig: { ref: 'a' } }],
     ['an invalid base URL', { providerConfig: { baseUrl: 'x', ref: 'a' } }],
     ['no ref', { providerConfig: { baseUrl: 'http://127.0.0.1:1' } }],
-  ])('is not called if its configuration has %s', async (_, input) => {
+  ])('a control plane is not called if its configuration has %s', async (_, input) => {
     await expect(fixture.provider.start({ ...fixture.machine, ...input })).rejects.toMatchObject({ permanent: true });
   });
 });

@@ -144,7 +144,7 @@ function parse(body: Buffer): Record<string, unknown> {
     const answer: unknown = JSON.parse(body.toString('utf8'));
     if (typeof answer === 'object' && answer !== null) return answer as Record<string, unknown>;
   } catch {
-    // Reported below.
+    // The invalid JSON is reported below.
   }
   throw new MachineError('bad_answer', 'The control plane’s answer is not a JSON object.');
 }

@@ -48,11 +48,11 @@ export function warningsOf({ variables, script, steps }: Definition): WorkflowWa
   const unused = variables
     .filter((name) => !identifiers.has(name))
     .map((name) => ({ stepId: null, message: `nothing uses the variable ${name}` }));
-  return [...unused, ...unnamedIn(steps, variables), ...stepWarnings(steps)];
+  return [...unused, ...unknownNameWarnings(steps, variables), ...stepWarnings(steps)];
 }
 
 /** Ignores Python code, in which two braces mean something else. A value that a step reads is known to later steps. */
-function unnamedIn(steps: Definition['steps'], variables: readonly string[]): WorkflowWarning[] {
+function unknownNameWarnings(steps: Definition['steps'], variables: readonly string[]): WorkflowWarning[] {
   const knownNames = new Set(variables);
   return steps.flatMap(({ code: _code, ...step }) => {
     const names = placeholdersIn(JSON.stringify(step)).filter((name) => !knownNames.has(name));

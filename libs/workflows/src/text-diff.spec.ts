@@ -6,7 +6,7 @@ const names = { before: 'a', after: 'b' };
 const diff = (before: string, after: string) => unifiedDiff(before, after, names);
 
 describe('unifiedDiff', () => {
-  it('has the format of diff -u', () => {
+  it('a diff of two texts has the format of diff -u', () => {
     const before = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n';
     const after = before.replace('two\n', '').replace('nine', 'NINE');
     expect(diff(before, after)).toBe(
@@ -17,16 +17,16 @@ describe('unifiedDiff', () => {
     );
   });
 
-  it('is empty for equal texts', () => {
+  it('a diff of equal texts is empty', () => {
     expect(diff('same\n', 'same\n')).toBe('');
   });
 
-  it('shows a missing line ending', () => {
+  it('a diff shows a missing line ending', () => {
     expect(diff('one\n', 'one')).toBe('--- a\n+++ b\n@@ -1,1 +1,1 @@\n-one\n+one\n\\ No newline at end of file\n');
     expect(diff('', 'one\n')).toBe('--- a\n+++ b\n@@ -0,0 +1,1 @@\n+one\n');
   });
 
-  it('turns one text into the other when it is applied as a patch', () => {
+  it('a diff turns one text into the other when it is applied as a patch', () => {
     const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd', ''), { maxLength: 40 }).map((lines) => lines.join('\n'));
     fc.assert(
       fc.property(text, text, (before, after) => {
@@ -36,7 +36,7 @@ describe('unifiedDiff', () => {
     );
   });
 
-  it('compares two long texts without a common line quickly', () => {
+  it('two long texts without a common line are compared quickly', () => {
     const lines = (word: string) =>
       Array.from({ length: longForm('DIFF_LINES', { short: 5000, long: 20_000 }) }, (_, n) => `${word} ${n}\n`).join(
         '',
@@ -45,7 +45,7 @@ describe('unifiedDiff', () => {
     expect(applied(lines('old'), patch)).toBe(lines('new'));
   });
 
-  it('quickly shows a text of many equal and many different lines as replaced as a whole', () => {
+  it('a text of many equal and many different lines is quickly shown as replaced as a whole', () => {
     const unlike = (word: string) => Array.from({ length: 600 }, (_, n) => `${word} ${n}\n`).join('');
     const [before, after] = ['x', 'z'].map(
       (word) =>

@@ -109,7 +109,10 @@ export function copyStatement({ name, columns }: Pick<SavedTable, 'name' | 'colu
   return `COPY public.${quoted(name)} (${columns.map(quoted).join(', ')}) ${direction}`;
 }
 
-/** Level 1, the fastest: rows are mostly repetitive text, so it halves the time and costs only a tenth more space. */
+/**
+ * Compresses at level 1, the fastest one. Rows are mostly repetitive text, so this level halves the time and needs only
+ * a tenth more space.
+ */
 export function gzip(): Transform {
   return createGzip({ level: 1, chunkSize: 256 * 1024 });
 }
@@ -143,7 +146,10 @@ interface DescribedTable {
   size: string;
 }
 
-/** Largest table first, so that no connection is left with a large one at the end. Generated columns are left out. */
+/**
+ * Query for the tables, the largest one first, so that no connection is left with a large table at the end. Generated
+ * columns are left out.
+ */
 const describeTables = `
   SELECT c.relname AS name, parent.relname AS parent, pg_get_expr(c.relpartbound, c.oid) AS bounds,
     pg_table_size(c.oid) AS size,
@@ -155,7 +161,10 @@ const describeTables = `
   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> 'schema_migration'
   ORDER BY pg_table_size(c.oid) DESC`;
 
-/** Sequences are not part of a snapshot. They are read after the tables, so a saved value is never behind its rows. */
+/**
+ * Query for the sequences. They are not part of a snapshot, so they are read after the tables: a saved value is never
+ * behind its rows.
+ */
 const describeSequences = `
   SELECT c.relname AS name, COALESCE(pg_sequence_last_value(c.oid), s.seqstart)::text AS value,
     pg_sequence_last_value(c.oid) IS NOT NULL AS called

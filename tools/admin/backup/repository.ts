@@ -16,7 +16,7 @@ export interface BackupKeys {
 interface RepositoryHeader {
   format: number;
   /**
-   * Every file is encrypted for this one key. Its secret key is stored in repository.key.age, encrypted with the
+   * Public key with which every file is encrypted. Its secret key is stored in repository.key.age, encrypted with the
    * operator's keys.
    */
   recipient: string;

@@ -16,7 +16,7 @@ export class RowSum extends Transform {
     done(null, chunk);
   }
 
-  /** In COPY's text format a newline ends a row and occurs nowhere else. */
+  /** Counts and hashes the rows of a chunk. In COPY's text format a newline ends a row and occurs nowhere else. */
   add(chunk: Buffer): void {
     let { first, second } = this;
     for (let at = 0; at < chunk.length; at += 1) {

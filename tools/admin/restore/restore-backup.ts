@@ -67,7 +67,7 @@ async function restoreInto(
   { databaseUrl, storage }: Pick<Awaited<ReturnType<typeof openInstallation>>, 'databaseUrl' | 'storage'>,
   { repository, manifest, jobs, onProgress }: Opened,
 ): Promise<void> {
-  // Objects first: the database's rows can be read as soon as the database has its final name.
+  // Objects are restored first, because the rows can be read as soon as the database has its final name.
   await restoreObjects({ repository, manifest, storage, onProgress });
   await restoreDatabase({ databaseUrl, repository, manifest, jobs, onProgress });
 }

@@ -110,7 +110,7 @@ async function loadTables(
   );
 }
 
-/** Triggers are disabled: the rows that they inserted are in the backup. */
+/** Loads the rows of a table with disabled triggers, because the rows that the triggers inserted are in the backup. */
 async function loadTable(
   client: Client,
   { repository, manifest }: Pick<RestoreDatabaseOptions, 'repository' | 'manifest'>,
@@ -141,7 +141,8 @@ async function finishSchema(
   let count = 0;
   for (const step of new Set(steps.map((each) => each.step))) {
     const some = steps.filter((each) => each.step === step);
-    // Foreign keys one at a time: two of the same table would wait for each other's locks and could deadlock.
+    // Foreign keys are created one at a time: two of the same table would wait for each other's locks and could
+    // deadlock.
     await inParallel(some, step === 1 ? jobs : 1, makers, async ({ maker }, { statement, name }) => {
       await maker.query('BEGIN');
       await maker.query(statement);
@@ -155,8 +156,8 @@ async function finishSchema(
 }
 
 /**
- * The backup's machines, runs and due times are outdated, so the service does not act on them until `muster-admin
- * release`.
+ * Statement that puts the service on hold. The backup's machines, runs and due times are outdated, so the service does
+ * not act on them until `muster-admin release`.
  */
 const hold = `
   INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ($1, $2, clock_timestamp())

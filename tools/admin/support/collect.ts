@@ -46,7 +46,7 @@ export async function collect(client: Client): Promise<Record<string, string>> {
   return files;
 }
 
-/** Lists numeric and boolean settings with their values; of texts and secrets only whether they are set. */
+/** Lists numeric and boolean settings with their values. For texts and secrets it states only whether they are set. */
 export function settingsOf(environment: Environment): string {
   const variables = [...variablesOf(BaseConfig), ...variablesOf(StorageConfig)];
   const lines = [...new Map(variables.map((each) => [each.name, each])).values()].map(({ name, type, options }) => {

@@ -49,11 +49,11 @@ export function maskedLine(line: string): string | null {
   return JSON.stringify({
     ...Object.fromEntries(fixedFields),
     ...(typeof msg === 'string' ? { msg: masked(msg) } : {}),
-    ...(typeof err === 'object' && err !== null ? { err: shownError(err as Record<string, unknown>) } : {}),
+    ...(typeof err === 'object' && err !== null ? { err: maskedError(err as Record<string, unknown>) } : {}),
   });
 }
 
-function shownError({ type, code, stack }: Record<string, unknown>) {
+function maskedError({ type, code, stack }: Record<string, unknown>) {
   const frames = typeof stack === 'string' ? stack.split('\n').filter((frame) => /^\s+at /.test(frame)) : [];
   return {
     ...(typeof type === 'string' ? { type } : {}),

@@ -31,7 +31,7 @@ describe('the support bundle', () => {
     return { code: await runAdmin(args, testEnvironment(database.url), streams), ...output };
   };
 
-  it('contains findings, counts and masked logs, and nothing that a person entered', async () => {
+  it('the support bundle contains findings, counts and masked logs, and nothing that a person entered', async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     await client.query(`
@@ -98,7 +98,7 @@ describe('the support bundle', () => {
     ]);
   });
 
-  it('does not overwrite a file, and requires --to and existing logs', async () => {
+  it('the support bundle does not overwrite a file, and requires --to and existing logs', async () => {
     const there = join(folder, 'there.zip');
     await writeFile(there, 'mine');
     expect(await admin('support-bundle', '--to', there)).toMatchObject({
@@ -120,11 +120,11 @@ describe('the support bundle', () => {
     ['POST https://portal.example/claims?patient=7 took long', 'POST https://<address> took long'],
     ['Not found: MILLER, Änne O’Neil', 'Not found: <name>, <name> <name>'],
     ["a policy of Delta's said 'Ann Miller' twice", 'a policy of <name> said <quoted> twice'],
-  ])('masks %s', (text, shown) => {
+  ])('the support bundle masks %s', (text, shown) => {
     expect(masked(text)).toBe(shown);
   });
 
-  it('leaves out a line that is not a JSON object', () => {
+  it('the support bundle leaves out a log line that is not a JSON object', () => {
     for (const line of ['', 'null', '3', '{"msg"', '[]x']) expect(maskedLine(line)).toBeNull();
   });
 });

@@ -14,7 +14,7 @@ import type { Child } from '../child';
 
 /** One of the two compared organizations, in a separate database, and the apps that serve it. */
 export interface GrowthFixture {
-  /** The shared servers, and below them the same with this organization's database. */
+  /** `shared` has the servers of both organizations; `stack` has the same servers with this organization's database. */
   shared: BenchStack;
   stack: BenchStack;
   house: LargeOrganization;
@@ -42,7 +42,7 @@ export async function openGrowthFixture(
   await client.query('UPDATE organization_settings SET log_retention_days = 365, timeline_retention_days = 365');
   await client.query(`SET session_replication_role = 'origin'`);
   await client.query('CHECKPOINT');
-  await sumUp(stack);
+  await buildRollups(stack);
   console.log(
     `  the ${name} organization: ${described(size)}, created in ${Math.round((performance.now() - began) / 1000)} s`,
   );
@@ -60,7 +60,7 @@ export async function openGrowthFixture(
 }
 
 /** Builds the rollups, which a running service would have kept up to date. */
-async function sumUp({ databaseUrl }: BenchStack): Promise<void> {
+async function buildRollups({ databaseUrl }: BenchStack): Promise<void> {
   const program = join(__dirname, '../../rollups/rollups.js');
   await promisify(execFile)(process.execPath, [program, 'rebuild'], {
     env: { ...process.env, DATABASE_URL: databaseUrl },

@@ -64,7 +64,7 @@ export const writes: Measure[] = [
     ask: async (fixture, round) => {
       const agents = await onlineAgents(fixture);
       const began = performance.now();
-      await beat(fixture, agents[round % agents.length]!);
+      await sendHeartbeat(fixture, agents[round % agents.length]!);
       return performance.now() - began;
     },
   },
@@ -77,7 +77,7 @@ export const dispatch: Measure = {
   ask: async (fixture, round) => {
     // Each round uses an agent without other launches.
     const place = 1 + round;
-    await beat(fixture, (await onlineAgents(fixture))[place]!);
+    await sendHeartbeat(fixture, (await onlineAgents(fixture))[place]!);
     const { jobId, began } = await launch(fixture, place);
     for (;;) {
       const { rows } = await fixture.client.query('SELECT FROM job WHERE id = $1 AND command_id IS NOT NULL', [jobId]);
@@ -101,7 +101,7 @@ async function launch(fixture: GrowthFixture, place: number): Promise<{ jobId: s
   return { jobId: answer.body.jobId, began, ms: performance.now() - began };
 }
 
-async function beat(fixture: GrowthFixture, agentId: string): Promise<void> {
+async function sendHeartbeat(fixture: GrowthFixture, agentId: string): Promise<void> {
   const body = { agentId, bootId: 'boot', vmState: 'running', healthy: true, runningJobIds: [] };
   const worker = fixture.as.worker.at(fixture.ingest);
   const answer = await worker.post('/api/agent/heartbeat', body);

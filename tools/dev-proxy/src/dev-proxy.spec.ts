@@ -30,14 +30,14 @@ describe('the development proxy', () => {
     for (const server of servers.values()) await close(server);
   });
 
-  it.each(pathOwners)('sends $path to $app', async ({ path, app }) => {
+  it.each(pathOwners)('the development proxy sends $path to $app', async ({ path, app }) => {
     const url = `${path.replaceAll(/:[a-z]+/gi, '5f0c').replace('*', 'some/thing')}?limit=2&q=a%2Fb`;
     const response = await fetch(proxy.url + url, { method: 'POST' });
     expect(response.headers.get('x-app')).toBe(app);
     expect(await response.text()).toBe(`POST ${url}`);
   });
 
-  it('forwards requests with the client’s address and the requested host, and responses unchanged', async () => {
+  it('the development proxy passes on the client’s address and the requested host, and returns responses unchanged', async () => {
     let seen: IncomingMessage['headers'] = {};
     answer = (incoming, response) => {
       seen = incoming.headers;
@@ -53,7 +53,7 @@ describe('the development proxy', () => {
     expect(seen['x-forwarded-proto']).toBe('http');
   });
 
-  it('forwards an event stream event by event, and closes the app’s response when the reader disconnects', async () => {
+  it('the development proxy forwards an event stream event by event, and closes it when the reader disconnects', async () => {
     const left = new Promise<void>((resolve) => {
       answer = (_incoming, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
@@ -74,7 +74,7 @@ describe('the development proxy', () => {
     await left;
   });
 
-  it('forwards a request body while it is still being sent', async () => {
+  it('the development proxy forwards a request body while it is still being sent', async () => {
     let first: () => void = () => undefined;
     const arrived = new Promise<void>((resolve) => (first = resolve));
     answer = (incoming, response) => {
@@ -89,7 +89,7 @@ describe('the development proxy', () => {
     expect(await text(response)).toBe('first last');
   });
 
-  it('aborts the response where the app aborted it', async () => {
+  it('the development proxy aborts a response that the app aborts', async () => {
     answer = (_incoming, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('half', () => response.destroy());
@@ -98,7 +98,7 @@ describe('the development proxy', () => {
     await expect(response.text()).rejects.toThrow();
   });
 
-  it('responds with 502 while the app is down, also to a large body, and forwards again when the app is back', async () => {
+  it('the development proxy responds with 502 while an app is down, and forwards again when the app is back', async () => {
     const scheduler = servers.get('scheduler')!;
     const { port } = scheduler.address() as AddressInfo;
     await close(scheduler);

@@ -35,7 +35,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('uses the program in CHROMIUM, or the first one on PATH that runs', async () => {
+it('the installed Chromium is the program in CHROMIUM, or the first one on PATH that runs', async () => {
   await expect(installedChromium({ CHROMIUM: '/opt/own', PATH: bin })).resolves.toBe('/opt/own');
   await expect(installedChromium({ PATH: bin })).resolves.toBeNull();
   const installed = join(folder, 'installed');
@@ -46,17 +46,15 @@ it('uses the program in CHROMIUM, or the first one on PATH that runs', async () 
   );
 });
 
-it('returns the reasons why there is no Chromium', async () => {
+it('the reasons are returned if Chromium cannot be downloaded', async () => {
   await expect(cachedChromium(setting('none'))).resolves.toEqual(['apt-get is not installed']);
   apt(`[ "$1" = --version ] && exit 0; echo "E: Unable to locate package chromium"; exit 100`);
   await expect(cachedChromium(setting('none'))).resolves.toEqual(['Unable to locate package chromium']);
   expect(readdirSync(join(folder, 'none'))).toEqual([]);
 });
 
-(packer ? it : it.skip)(
-  'downloads the package and its dependencies once, and runs the program from the cache',
-  async () => {
-    apt(`
+(packer ? it : it.skip)('Chromium and its dependencies are downloaded once, and run from the cache', async () => {
+  apt(`
     case "$*" in
       *--version*) ;;
       *--print-uris*Dir::Cache::archives=*) for each in libpulse0 libnss3 chromium; do
@@ -64,30 +62,29 @@ it('returns the reasons why there is no Chromium', async () => {
       *download*) cp ${shop}/*.deb . ; echo "$*" >> ${shop}/downloads ;;
       *) exit 100 ;;
     esac`);
-    const lines: string[] = [];
-    const found = await cachedChromium({ ...setting('cache'), onProgress: (line) => lines.push(line) });
-    const cached = dirname(found as string);
-    expect(lines).toEqual([
-      'chromium: downloading libpulse0 libnss3 chromium (apt-get download)',
-      `chromium: saved in ${cached}`,
-    ]);
-    const libraries = ['usr/lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu/pulseaudio'].map((each) =>
-      join(cached, each),
-    );
-    const output = execFileSync(found as string, { encoding: 'utf8' })
+  const lines: string[] = [];
+  const found = await cachedChromium({ ...setting('cache'), onProgress: (line) => lines.push(line) });
+  const cached = dirname(found as string);
+  expect(lines).toEqual([
+    'chromium: downloading libpulse0 libnss3 chromium (apt-get download)',
+    `chromium: saved in ${cached}`,
+  ]);
+  const libraries = ['usr/lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu/pulseaudio'].map((each) =>
+    join(cached, each),
+  );
+  const output = execFileSync(found as string, { encoding: 'utf8' })
+    .trim()
+    .split(' ');
+  expect(output[2]!.split(':').sort()).toEqual(libraries);
+  expect(output[3]).toBe(join(cached, 'fonts.conf'));
+  await expect(cachedChromium(setting('cache'))).resolves.toBe(found);
+  expect(
+    execFileSync('cat', [join(shop, 'downloads')], { encoding: 'utf8' })
       .trim()
-      .split(' ');
-    expect(output[2]!.split(':').sort()).toEqual(libraries);
-    expect(output[3]).toBe(join(cached, 'fonts.conf'));
-    await expect(cachedChromium(setting('cache'))).resolves.toBe(found);
-    expect(
-      execFileSync('cat', [join(shop, 'downloads')], { encoding: 'utf8' })
-        .trim()
-        .split('\n'),
-    ).toHaveLength(1);
-    expect(readdirSync(dirname(cached))).toHaveLength(1);
-  },
-);
+      .split('\n'),
+  ).toHaveLength(1);
+  expect(readdirSync(dirname(cached))).toHaveLength(1);
+});
 
 function setting(cache: string) {
   const env = { PATH: bin, HOME: folder };

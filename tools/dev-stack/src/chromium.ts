@@ -67,7 +67,7 @@ async function fetchChromium(target: string, { env, onProgress }: ChromiumSettin
 }
 
 async function extractInto(root: string, tools: DebianPackages): Promise<string | undefined> {
-  const lacking = await tools.lackingFor('chromium');
+  const lacking = await tools.missingPackagesFor('chromium');
   if (lacking.fault) return lacking.fault;
   const { archives, fault } = await tools.download(lacking.packages);
   if (!fault) await tools.extract(archives, root);

@@ -52,23 +52,26 @@ function repositoryOf(packages: { name: string; depends?: string }[]): NodeJS.Pr
   return env;
 }
 
-(hasApt ? it : it.skip)('downloads packages whose archives apt has already cached', async () => {
-  const env = repositoryOf([
-    { name: 'muster-probe', depends: 'muster-probe-library' },
-    { name: 'muster-probe-library' },
-  ]);
-  copyFileSync(
-    join(folder, 'repository/muster-probe-library_1_all.deb'),
-    join(aptArchives, 'muster-probe-library_1_all.deb'),
-  );
-  const work = mkdtempSync(join(folder, 'work-'));
-  const debian = new DebianPackages(work, env, () => undefined, 'probe');
-  const { packages, fault } = await debian.lackingFor('muster-probe');
-  expect({ packages, fault }).toEqual({ packages: ['muster-probe-library', 'muster-probe'], fault: undefined });
-  const { archives } = await debian.download(packages);
-  expect(archives).toHaveLength(2);
-  const root = join(work, 'root');
-  mkdirSync(root);
-  await debian.extract(archives, root);
-  for (const name of packages) expect(existsSync(join(root, 'usr/lib', `${name}.so`))).toBe(true);
-});
+(hasApt ? it : it.skip)(
+  'Debian packages are downloaded even if apt has already cached some of their archives',
+  async () => {
+    const env = repositoryOf([
+      { name: 'muster-probe', depends: 'muster-probe-library' },
+      { name: 'muster-probe-library' },
+    ]);
+    copyFileSync(
+      join(folder, 'repository/muster-probe-library_1_all.deb'),
+      join(aptArchives, 'muster-probe-library_1_all.deb'),
+    );
+    const work = mkdtempSync(join(folder, 'work-'));
+    const debian = new DebianPackages(work, env, () => undefined, 'probe');
+    const { packages, fault } = await debian.missingPackagesFor('muster-probe');
+    expect({ packages, fault }).toEqual({ packages: ['muster-probe-library', 'muster-probe'], fault: undefined });
+    const { archives } = await debian.download(packages);
+    expect(archives).toHaveLength(2);
+    const root = join(work, 'root');
+    mkdirSync(root);
+    await debian.extract(archives, root);
+    for (const name of packages) expect(existsSync(join(root, 'usr/lib', `${name}.so`))).toBe(true);
+  },
+);

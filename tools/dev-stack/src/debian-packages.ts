@@ -37,8 +37,11 @@ export class DebianPackages {
     await run({ command: ['apt-get', ...this.options, 'update'], env: this.env });
   }
 
-  /** Returns a package after those of its dependencies that this machine lacks. Recommended packages are left out. */
-  async lackingFor(name: string): Promise<{ packages: string[]; fault?: string }> {
+  /**
+   * Returns the names of the dependencies that this machine lacks, and after them that of the package. Recommended
+   * packages are left out.
+   */
+  async missingPackagesFor(name: string): Promise<{ packages: string[]; fault?: string }> {
     // apt prints nothing for a package whose archive is in its cache, whether or not the package is installed.
     const noArchives = join(this.work, 'no-archives');
     await mkdir(join(noArchives, 'partial'), { recursive: true });

@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 describe('a dev stack', () => {
-  it('starts in an empty folder with the documented settings', async () => {
+  it('a dev stack starts in an empty folder with the documented settings', async () => {
     const stack = await start({ durability: 'durable' });
     const settings = await sql(
       stack,
@@ -87,7 +87,7 @@ describe('a dev stack', () => {
     expect(stack.report.map(({ part }) => part)).toEqual(['postgres', 'redis']);
   });
 
-  it('stores its passwords in files of mode 0600 and not in command lines', async () => {
+  it('a dev stack stores its passwords in files of mode 0600 and not in command lines', async () => {
     const dataDir = folder();
     const stack = await start({ dataDir });
     for (const [part, url] of [
@@ -103,7 +103,7 @@ describe('a dev stack', () => {
     await expect(query(stack.databaseUrl.replace(/:[^:@]+@/, ':wrong@'), 'SELECT 1')).rejects.toThrow(/password/);
   });
 
-  it('keeps data, ports and passwords between runs', async () => {
+  it('a dev stack keeps data, ports and passwords between runs', async () => {
     const dataDir = folder();
     const first = await start({ dataDir, durability: 'durable' });
     await remember(first, 'kept');
@@ -113,7 +113,7 @@ describe('a dev stack', () => {
     expect(await remembered(second)).toEqual(['kept', 'kept']);
   });
 
-  it('uses another port if the stored one is in use', async () => {
+  it('a dev stack uses another port if the stored one is in use', async () => {
     const dataDir = folder();
     const first = await start({ dataDir, durability: 'durable' });
     await remember(first, 'moved');
@@ -126,7 +126,7 @@ describe('a dev stack', () => {
     free();
   });
 
-  it('runs next to another stack, and ends only its own servers', async () => {
+  it('a dev stack runs next to another stack, and ends only its own servers', async () => {
     const [one, other] = await Promise.all([start(), start()]);
     await remember(other!, 'untouched');
     const pids = [other!.postgres!.pid, other!.redis!.pid];
@@ -136,7 +136,7 @@ describe('a dev stack', () => {
     expect(await remembered(other!)).toEqual(['untouched', 'untouched']);
   });
 
-  it('stops once even if stop is called repeatedly, and within its timeout even if the servers are frozen', async () => {
+  it('a dev stack stops once even if stop is called repeatedly, and ends frozen servers', async () => {
     const dataDir = folder();
     const stack = await start({ dataDir });
     process.kill(stack.postgres!.pid, 'SIGSTOP');
@@ -147,7 +147,7 @@ describe('a dev stack', () => {
     expect(existsSync(join(dataDir, 'lock'))).toBe(false);
   });
 
-  it('restarts a killed server on the same port and data, and reports its end', async () => {
+  it('a dev stack reports a killed server, and restarts it on the same port and data', async () => {
     const lines: string[] = [];
     const stack = await start({ durability: 'durable', onProgress: (line) => lines.push(line) });
     await remember(stack, 'survives');
@@ -162,7 +162,7 @@ describe('a dev stack', () => {
     expect(await remembered(stack)).toEqual(['survives', 'survives']);
   });
 
-  it('runs its servers in separate sessions, which Ctrl-C does not reach', async () => {
+  it('a dev stack runs its servers in separate sessions, which Ctrl-C does not reach', async () => {
     const stack = await start();
     for (const { pid } of [stack.postgres!, stack.redis!]) {
       const [, , group, session] = statFields(pid);
@@ -170,7 +170,7 @@ describe('a dev stack', () => {
     }
   });
 
-  it('uses the servers that the environment specifies and starts none', async () => {
+  it('a dev stack uses the servers that the environment specifies and starts none', async () => {
     const running = await start();
     const stack = await start({ env: envWith({ DATABASE_URL: running.databaseUrl, REDIS_URL: running.redisUrl }) });
     expect(stack).toMatchObject({ databaseUrl: running.databaseUrl, redisUrl: running.redisUrl });
@@ -182,7 +182,7 @@ describe('a dev stack', () => {
 });
 
 describe('after SIGKILL of the parent', () => {
-  it('the servers end, including frozen ones', async () => {
+  it('the servers of a dev stack end after SIGKILL of their parent, including frozen ones', async () => {
     const parent = await startElsewhere({ dataDir: folder() });
     process.kill(parent.postgres, 'SIGSTOP');
     parent.child.kill('SIGKILL');
@@ -190,7 +190,7 @@ describe('after SIGKILL of the parent', () => {
     await until(() => commandLines().every(([, text]) => !text.includes(String(parent.postgres))));
   });
 
-  it('the next start ends remaining servers and keeps the data', async () => {
+  it('the next start after SIGKILL of everything but the servers ends these servers and keeps the data', async () => {
     const dataDir = folder();
     const parent = await startElsewhere({ dataDir, durability: 'durable' });
     await remember(parent, 'recovered');
@@ -221,7 +221,7 @@ describe('after SIGKILL of the parent', () => {
 });
 
 describe('concurrent starts on one folder', () => {
-  it('replace a stale lock once; all but one start are refused', async () => {
+  it('concurrent starts on one folder replace a stale lock once, and all but one of them are refused', async () => {
     const dataDir = folder();
     mkdirSync(dataDir);
     symlinkSync('1 some-boot/1', join(dataDir, 'lock'));
@@ -230,7 +230,7 @@ describe('concurrent starts on one folder', () => {
     expect(refusals).toEqual(Array(3).fill(expect.stringMatching(/Another Muster \(pid \d+\)/)));
   });
 
-  it('wait for a Muster that is ending, up to a timeout', async () => {
+  it('a start waits for a Muster that is ending in the same folder, up to a timeout', async () => {
     const dataDir = folder();
     mkdirSync(dataDir);
     expect(await waitForEndOf(dataDir)).toBe('free');
@@ -254,21 +254,24 @@ describe('the dev stack runs as', () => {
     ['an ordinary user', ordinary],
     ['a user without an entry in /etc/passwd', 54321],
   ] as const)
-    asRoot(`${who} under a home of mode 0700 (skipped when the tests do not run as root)`, async () => {
-      const home = ownFolder(uid);
-      const dataDir = join(home, 'muster');
-      const options = { dataDir, uid, home, durability: 'durable' };
-      const first = await startElsewhere(options);
-      await expect(startElsewhere(options)).rejects.toThrow(`(pid ${first.child.pid})`);
-      await remember(first, 'mine');
-      first.child.kill('SIGKILL');
-      await until(() => !alive(first.postgres) && !alive(first.redis));
-      const second = await startElsewhere(options);
-      expect(await remembered(second)).toEqual(['mine', 'mine']);
-      if (second.report[1]!.source === 'cache') expect(readdirSync(join(home, '.cache/muster'))).toHaveLength(1);
-    });
+    asRoot(
+      `the dev stack runs as ${who} under a home of mode 0700 (skipped when the tests do not run as root)`,
+      async () => {
+        const home = ownFolder(uid);
+        const dataDir = join(home, 'muster');
+        const options = { dataDir, uid, home, durability: 'durable' };
+        const first = await startElsewhere(options);
+        await expect(startElsewhere(options)).rejects.toThrow(`(pid ${first.child.pid})`);
+        await remember(first, 'mine');
+        first.child.kill('SIGKILL');
+        await until(() => !alive(first.postgres) && !alive(first.redis));
+        const second = await startElsewhere(options);
+        expect(await remembered(second)).toEqual(['mine', 'mine']);
+        if (second.report[1]!.source === 'cache') expect(readdirSync(join(home, '.cache/muster'))).toHaveLength(1);
+      },
+    );
 
-  asRoot('root without user namespaces, and then with them (skipped when not root)', async () => {
+  asRoot('the dev stack runs as root without user namespaces, and then with them (skipped when not root)', async () => {
     const dataDir = folder();
     const closed = { ...envWith({}), PATH: pathWithout('unshare') };
     let runs = 0;
@@ -287,7 +290,7 @@ describe('the dev stack runs as', () => {
   });
 
   asRoot(
-    'root without user namespaces, under a home that other users cannot enter (skipped when not root)',
+    'the dev stack of root without user namespaces keeps data outside a home that others cannot enter (skipped when not root)',
     async () => {
       const home = folder();
       mkdirSync(home, { mode: 0o700 });
@@ -360,7 +363,7 @@ describe('the programs', () => {
 });
 
 describe('an error of one sentence reports', () => {
-  it('another Muster that uses the folder, with its pid', async () => {
+  it('a start is refused with the pid of another Muster that uses the folder', async () => {
     const dataDir = folder();
     await start({ dataDir });
     const error = await faultOf(start({ dataDir }));
@@ -368,7 +371,7 @@ describe('an error of one sentence reports', () => {
     expect(error).toMatch(`kill ${process.pid}`);
   });
 
-  it('a requested port that is in use', async () => {
+  it('a start reports a requested port that is in use', async () => {
     const {
       ports: [port],
       free,
@@ -382,7 +385,7 @@ describe('an error of one sentence reports', () => {
     free();
   });
 
-  it('data of a newer Postgres', async () => {
+  it('a start reports data of a newer Postgres', async () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     writeFileSync(join(dataDir, 'postgres/data/PG_VERSION'), '99\n');
@@ -391,14 +394,14 @@ describe('an error of one sentence reports', () => {
     );
   });
 
-  it('a password file that does not belong to the database', async () => {
+  it('a start reports a password file that does not belong to the database', async () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     rmSync(join(dataDir, 'postgres/password'));
     expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(/does not accept the password .*--reset/);
   });
 
-  it('the reason that a server itself reported, and the path of its log', async () => {
+  it('a start reports the reason that a server itself logged, and the path of its log', async () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     writeFileSync(join(dataDir, 'postgres/data/postgresql.conf'), 'nonsense\n');
@@ -409,14 +412,14 @@ describe('an error of one sentence reports', () => {
     expect(existsSync(join(dataDir, 'lock'))).toBe(false);
   });
 
-  it('a data folder that is not writable', async () => {
+  it('a start reports a data folder that is not writable', async () => {
     const file = folder();
     writeFileSync(file, '');
     expect(await faultOf(start({ dataDir: join(file, 'muster') }))).toMatch(/is not writable .*--data-dir/);
     expect(await faultOf(start({ dataDir: file }))).toMatch(/is not writable .*--data-dir/);
   });
 
-  it('a Redis that is not available', async () => {
+  it('a start reports that Redis is not available', async () => {
     const env = { ...envWith({}), PATH: pathWithout('redis-server', 'valkey-server', 'apt-get') };
     const error = await faultOf(start({ env, cacheDir: folder(), parts: ['redis'] }));
     expect(error).toMatch(
@@ -424,7 +427,7 @@ describe('an error of one sentence reports', () => {
     );
   });
 
-  it('a Postgres with a missing library, and a missing Postgres', async () => {
+  it('a start reports a Postgres with a missing library, and a missing Postgres', async () => {
     const bin = folder();
     mkdirSync(bin);
     for (const name of ['postgres', 'initdb']) {
@@ -441,7 +444,7 @@ describe('an error of one sentence reports', () => {
     expect(await faultOf(startPostgresOnly(nowhere))).toMatch(/No Postgres was found; run `npm install`/);
   });
 
-  it('a server of the environment that does not answer, without its password', async () => {
+  it('a start reports a server of the environment that does not answer, without its password', async () => {
     const { databaseUrl } = await start({ parts: ['postgres'] });
     const url = databaseUrl.replace(/:[^:@]+@/, ':hunter2@');
     const error = await faultOf(start({ parts: ['postgres'], env: envWith({ DATABASE_URL: url }) }));
@@ -449,7 +452,7 @@ describe('an error of one sentence reports', () => {
     expect(error).not.toMatch('hunter2');
   });
 
-  asRoot('a full disk, with its path (skipped when not root)', async () => {
+  asRoot('a start reports a full disk with its path (skipped when not root)', async () => {
     // Small enough that initdb fails before its server runs, which would leave a shared memory segment behind.
     const disk = folder();
     mkdirSync(disk);

@@ -21,7 +21,7 @@ const systemFolder = '/var/lib';
  */
 export async function placeCluster(setting: PartSetting, user: PostgresUser): Promise<ClusterPlace> {
   const { dataDir, folder, env } = setting;
-  const noted = (await readFile(noteFile(folder), 'utf8').catch(() => '')).trim();
+  const noted = (await readFile(noteFilePath(folder), 'utf8').catch(() => '')).trim();
   if (noted) {
     const data = join(noted, 'data');
     if ((await majorOf(data)) === undefined)
@@ -49,7 +49,7 @@ export async function placeCluster(setting: PartSetting, user: PostgresUser): Pr
   await rm(data, { recursive: true, force: true });
   if ((await majorOf(inside)) !== undefined) {
     await run({ command: ['mv', inside, data], env: programEnv(env) });
-    await writeFile(noteFile(folder), `${outside}\n`);
+    await writeFile(noteFilePath(folder), `${outside}\n`);
   }
   return { data, outside };
 }
@@ -70,13 +70,14 @@ export async function ensureCluster(
       throw new DevStackError(`The database in ${data} is damaged; start with --reset to begin with an empty one.`);
     setting.onProgress(`postgres: creating the database in ${data} (once)`);
     await makeCluster(setting, { place, install, user });
-    if (outside) await writeFile(noteFile(setting.folder), `${outside}\n`);
+    if (outside) await writeFile(noteFilePath(setting.folder), `${outside}\n`);
   } else if ((await stat(data)).uid !== user.uid) {
     await run({ command: ['chown', '-R', `${user.uid}:${user.gid}`, data], env: programEnv(setting.env) });
   }
 }
 
-// Created under another name and renamed, so that an interrupted attempt leaves nothing that looks like a database.
+// Creates the database under another name and renames it, so that an interrupted attempt leaves nothing that looks like
+// a database.
 async function makeCluster(
   { password, durable, env }: PartSetting,
   { place: { data }, install, user }: { place: ClusterPlace; install: PostgresInstall; user: PostgresUser },
@@ -108,6 +109,6 @@ async function makeCluster(
   }
 }
 
-function noteFile(folder: string): string {
+function noteFilePath(folder: string): string {
   return join(folder, 'kept-in');
 }

@@ -124,7 +124,7 @@ async function isComplete(folder: string): Promise<boolean> {
   return found.slice(0, -2).every(Boolean) && found.slice(-2).every((entry) => entry && entry.mode & 0o100);
 }
 
-// For a package that this user may not repair, or that the user who runs Postgres cannot read.
+// Copies the npm package if this user may not repair it, or if the user who runs Postgres cannot read it.
 async function copyOfPackage(folder: string, search: PostgresSearch): Promise<string> {
   const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
   const target = await search.copyFolder();

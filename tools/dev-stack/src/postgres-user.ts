@@ -4,7 +4,7 @@ import { DevStackError, run, type Launch } from './process';
 
 /** The user who runs Postgres. Postgres refuses to run as root, and requires a user with an entry in /etc/passwd. */
 export interface PostgresUser {
-  /** The uid and gid that must own its files on disk. */
+  /** The uid and gid that must own the files of Postgres on disk. */
   uid: number;
   gid: number;
   /** Whether the uid differs from this process's, so that some files may not be accessible. */

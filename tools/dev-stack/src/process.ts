@@ -96,7 +96,10 @@ export function exitOf(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once('exit', () => resolve()));
 }
 
-/** Identifies a process uniquely, even if its pid is reused later; undefined if it is not alive. */
+/**
+ * Returns a text that identifies a process uniquely, even if its pid is reused later; undefined if the process is not
+ * alive.
+ */
 export async function processIdentity(pid: number): Promise<string | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -28,7 +28,7 @@ export interface ServerSpec {
    */
   answers(port: number, pid: number): Promise<string | undefined>;
   stopSignal: NodeJS.Signals;
-  /** Sent if this process has died without stopping the server. */
+  /** Signal for the server if this process has died without stopping it. */
   orphanSignal: NodeJS.Signals;
 }
 
@@ -84,7 +84,13 @@ export async function startServer(
     await spec.beforeStart?.();
     if (!(await isFree(wanted))) return 'port taken';
     await writeFile(portFile, `${wanted}\n`);
-    const outcome = await launchServer(spec, wanted, logFile, onProgress, keepAlive ? revive : () => undefined);
+    const outcome = await launchServer(
+      spec,
+      wanted,
+      logFile,
+      onProgress,
+      keepAlive ? restartAfterDeath : () => undefined,
+    );
     if (outcome === 'port taken') return outcome;
     running = outcome;
     return 'started';
@@ -98,7 +104,7 @@ export async function startServer(
   let turn: Promise<void> = Promise.resolve();
   const next = (action: () => Promise<void>) => (turn = turn.catch(() => undefined).then(action));
   let ending = false;
-  function revive(): void {
+  function restartAfterDeath(): void {
     void next(async () => {
       for (let attempt = 1; !ending; attempt += 1) {
         const outcome = await startOn(port).catch((error: Error) => error.message);
@@ -192,7 +198,7 @@ async function endServer(server: Running, signal: NodeJS.Signals): Promise<void>
   if (server.child.exitCode !== null || server.child.signalCode !== null) return;
   server.stopping = true;
   server.child.kill(signal);
-  server.child.kill('SIGCONT'); // a server that a test has stopped would not receive the signal
+  server.child.kill('SIGCONT'); // a server that a test has suspended handles the signal only after this
   const late = setTimeout(() => server.child.kill('SIGKILL'), stopTimeoutMs);
   await server.exited;
   clearTimeout(late);

@@ -9,15 +9,18 @@ export function devFolder(root: string): string {
   return process.env['MUSTER_DEV_DIR'] ?? join(root, '.muster/dev');
 }
 
-/** Written by the stack when it is ready. Only the user can read the file, because it contains secrets. */
+/**
+ * Writes the stack's variables to a file when the stack is ready. Only the user can read the file, because it contains
+ * secrets.
+ */
 export async function writeEnvironment(root: string, environment: Environment): Promise<void> {
-  const file = environmentFile(root);
+  const file = environmentFilePath(root);
   await writeFile(`${file}.new`, `${JSON.stringify(environment, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
 }
 
 export async function readEnvironment(root: string): Promise<Environment> {
-  return JSON.parse(await readFile(environmentFile(root), 'utf8')) as Environment;
+  return JSON.parse(await readFile(environmentFilePath(root), 'utf8')) as Environment;
 }
 
 /** Environment of the app: the stack's variables, the developer's own, and the app's port. */
@@ -43,7 +46,7 @@ function addressesOf(app: Served): Environment {
   };
 }
 
-function environmentFile(root: string): string {
+function environmentFilePath(root: string): string {
   return join(devFolder(root), 'environment.json');
 }
 

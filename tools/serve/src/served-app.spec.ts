@@ -15,7 +15,7 @@ describe('nx serve', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('restarts an app that died, but not one that was stopped', async () => {
+  it('a served app that died is restarted, but not one that was stopped', async () => {
     const file = join(folder, 'starts');
     const lines: string[] = [];
     const app = new ServedApp(join(folder, 'main.js'), { ...process.env, STARTS: file }, (line) => lines.push(line));

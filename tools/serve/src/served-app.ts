@@ -21,7 +21,7 @@ export class ServedApp {
     return this.wanted;
   }
 
-  /** Starts it, or ends it gracefully and starts it again. */
+  /** Starts the app, after a running one has ended gracefully. */
   start(): Promise<void> {
     this.wanted = true;
     this.backoff.forget();

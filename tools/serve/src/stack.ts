@@ -20,7 +20,7 @@ const leaveWithinMs = 12_000;
  */
 export async function runStack(root: string, startedBy = ''): Promise<void> {
   const server = createServer();
-  if (!(await isOurs(server))) return;
+  if (!(await listenIfFirst(server))) return;
   const stack = new Stack(root, server, startedBy);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stack.endAfterMembers());
   process.on('SIGHUP', () => undefined);
@@ -135,7 +135,7 @@ class Stack {
     return (await build()).compiled;
   }
 
-  /** Runs in a new process, because this one has already loaded the old code. */
+  /** Migrates the database in a new process, because this process has already loaded the old code. */
   private async migrate(): Promise<void> {
     const env = { ...process.env, DATABASE_URL: this.parts!.environment['DATABASE_URL'] };
     const script = join(this.root, 'dist/tools/deploy/migrate.js');
@@ -170,7 +170,7 @@ class Stack {
 }
 
 /** Listens on the stack's port. Returns false if another stack already does. */
-function isOurs(server: Server): Promise<boolean> {
+function listenIfFirst(server: Server): Promise<boolean> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(false);

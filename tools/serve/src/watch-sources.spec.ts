@@ -29,14 +29,14 @@ describe('watching sources', () => {
     await rm(root, { recursive: true, force: true });
   });
 
-  it('reports a file each time it is written', async () => {
+  it('watchSources reports a file each time it is written', async () => {
     for (let round = 0; round < 2; round += 1) {
       const files = await after('libs/jobs/src/launch-job.ts', () => write('libs/jobs/src/launch-job.ts'));
       expect(new Set(files)).toEqual(new Set(['libs/jobs/src/launch-job.ts']));
     }
   });
 
-  it('reports a file each time an editor saves it by renaming', async () => {
+  it('watchSources reports a file each time an editor saves it by renaming', async () => {
     for (let round = 0; round < 3; round += 1) {
       await after('libs/jobs/src/launch-job.ts', async () => {
         await write('libs/jobs/src/launch-job.swp');
@@ -45,7 +45,7 @@ describe('watching sources', () => {
     }
   });
 
-  it('reports files in new folders, and deleted files', async () => {
+  it('watchSources reports files in new folders, and deleted files', async () => {
     await after('libs/agents/src/wake-agent.ts', async () => {
       await mkdir(join(root, 'libs/agents/src'), { recursive: true });
       await write('libs/agents/src/wake-agent.ts');
@@ -54,7 +54,7 @@ describe('watching sources', () => {
     await after('libs/agents/src/wake-agent.ts', () => rm(join(root, 'libs/agents/src/wake-agent.ts')));
   });
 
-  it('does not report tests, READMEs and installed packages', async () => {
+  it('watchSources does not report tests, READMEs and installed packages', async () => {
     const files = await after('libs/jobs/src/launch-job.ts', async () => {
       await mkdir(join(root, 'libs/jobs/node_modules'), { recursive: true });
       await write('libs/jobs/node_modules/index.ts');

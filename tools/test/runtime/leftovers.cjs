@@ -9,9 +9,9 @@ const resources = {
   ProcessWrap: 'running child processes',
   FSEventWrap: 'watched files',
 };
-/** sharp sets it when it is loaded. */
+/** Environment variables that libraries set: sharp sets VIPSHOME when it is loaded. */
 const setByLibraries = ['VIPSHOME'];
-/** Sockets and processes that are about to end get this time. */
+/** Milliseconds that sockets and processes have to end before they count as left over. */
 const graceMs = 2000;
 
 class Leftovers {
@@ -110,7 +110,7 @@ function functionsOf(object) {
   );
 }
 
-/** Reports each change once: what it found is what the next file begins with. */
+/** Reports each change once, because the next file starts with the changes that this call has found. */
 function changedPrototypes(root) {
   const found = [];
   for (const [object, entry] of remembered) {

@@ -7,7 +7,10 @@ function processorSeconds() {
   return (user + system) / 1e6 + childrenSeconds();
 }
 
-/** From /proc, because Node does not offer it. The fields follow the program's name, which may contain spaces. */
+/**
+ * Processor seconds of finished child processes, from /proc because Node does not report them. The fields follow the
+ * program's name, which may contain spaces.
+ */
 function childrenSeconds() {
   const fields = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1).split(' ');
   const [userTicks, systemTicks] = [Number(fields[13]), Number(fields[14])];

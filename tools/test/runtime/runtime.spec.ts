@@ -21,7 +21,7 @@ describe('leftovers of a test file', () => {
   const databasePort = Number(new URL(testStack().databaseUrl).port);
   const leftovers = () => new Leftovers(join(__dirname, '../../..'), rememberSockets());
 
-  it('are empty if everything that was started has ended', async () => {
+  it('a test file has no leftovers if everything that it started has ended', async () => {
     const watched = leftovers();
     const server = await listening();
     const timer = setInterval(() => undefined, 1000);
@@ -34,7 +34,7 @@ describe('leftovers of a test file', () => {
     expect(await watched.find({ ports: { Postgres: databasePort } })).toEqual([]);
   });
 
-  it('include listening servers and timers', async () => {
+  it('the leftovers of a test file include listening servers and timers', async () => {
     const watched = leftovers();
     const server = await listening();
     const timer = setInterval(() => undefined, 1000);
@@ -44,7 +44,7 @@ describe('leftovers of a test file', () => {
     expect(found).toEqual(['listening servers: 1', 'timers: 1']);
   });
 
-  it('do not include what a service that files share has started', async () => {
+  it('the leftovers of a test file do not include what a service shared between files has started', async () => {
     const watched = leftovers();
     const server = await listening();
     const found = await watched.find({ shares: true });
@@ -52,7 +52,7 @@ describe('leftovers of a test file', () => {
     expect(found).toEqual([]);
   });
 
-  it('include open connections to the database', async () => {
+  it('the leftovers of a test file include open connections to the database', async () => {
     const watched = leftovers();
     const client = new Client({ connectionString: testStack().databaseUrl });
     await client.connect();
@@ -61,7 +61,7 @@ describe('leftovers of a test file', () => {
     expect(found).toEqual(['connections to Postgres: 1']);
   });
 
-  it('include changed variables by name, without their values', async () => {
+  it('the leftovers of a test file include changed variables by name, without their values', async () => {
     const watched = leftovers();
     process.env['MUSTER_LEFT_BEHIND'] = 'a secret value';
     const found = await watched.find();
@@ -69,7 +69,7 @@ describe('leftovers of a test file', () => {
     expect(found).toEqual(['environment variables: MUSTER_LEFT_BEHIND']);
   });
 
-  it('include changed functions of shared prototypes and globals, once', async () => {
+  it('the leftovers of a test file include changed functions of shared prototypes and globals, once', async () => {
     const { query } = Client.prototype;
     const { random } = Math;
     const watched = leftovers();
@@ -88,7 +88,7 @@ describe('leftovers of a test file', () => {
 });
 
 describe('processor time', () => {
-  it('counts computing and not waiting', async () => {
+  it('the measured time of a test is processor time, not waiting time', async () => {
     const before = processorSeconds();
     await new Promise((resolve) => setTimeout(resolve, 300));
     const waited = processorSeconds() - before;

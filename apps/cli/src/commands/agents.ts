@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import type { Agent, Muster } from '@muster/sdk';
 import type { Call, Command, Option } from '../frame/command';
 import { exitCodes, Failure, usageFault } from '../frame/failure';
-import { plain } from '../output/plain';
-import { ago, statusColor } from '../output/words';
+import { withoutControlCharacters } from '../output/plain';
+import { relativeTime, statusColor } from '../output/words';
 import { capabilityLines } from '../parts/capabilities';
-import { agentId } from '../parts/find';
-import { stdinBytes } from '../parts/input';
+import { findAgentId } from '../parts/find';
+import { readStdin } from '../parts/input';
 import { onInterrupt } from '../parts/interrupts';
 import { printLine } from '../parts/log-lines';
-import { wholeNumber } from '../parts/numbers';
+import { parseWholeNumber } from '../parts/numbers';
 
 const force: Option = { type: 'boolean', about: 'Proceed even if a run is in progress; the run then fails' };
 
@@ -33,7 +33,7 @@ const list: Command = {
         { title: 'NAME', of: ({ name }) => name },
         { title: 'STATUS', of: ({ status: now }) => now, color: (row) => statusColor(row.status) },
         { title: 'PROVIDER', of: ({ provider }) => provider },
-        { title: 'LAST SEEN', of: ({ lastSeen }) => ago(lastSeen) },
+        { title: 'LAST SEEN', of: ({ lastSeen }) => relativeTime(lastSeen) },
         { title: 'RUN', of: ({ currentJobId }) => currentJobId },
         { title: 'ID', of: ({ id }) => id },
         { title: 'REASON', of: ({ why }) => why },
@@ -49,7 +49,7 @@ const get: Command = {
   summary: 'Show an agent',
   async run({ args, muster: of, terminal }) {
     const muster = of();
-    const agent = await muster.agents.get(await agentId(muster, args[0]!));
+    const agent = await muster.agents.get(await findAgentId(muster, args[0]!));
     terminal.fields(agent, [
       ['name', agent.name],
       ['id', agent.id],
@@ -58,8 +58,8 @@ const get: Command = {
       ['provider', agent.provider],
       ['labels', agent.labels.join(', ')],
       ['run', agent.currentJobId],
-      ['last seen', ago(agent.lastSeen)],
-      ['stops', agent.stopAt && ago(agent.stopAt)],
+      ['last seen', relativeTime(agent.lastSeen)],
+      ['stops', agent.stopAt && relativeTime(agent.stopAt)],
       ['worker', agent.workerVersion],
       ...capabilityLines(agent.capabilities),
     ]);
@@ -68,7 +68,7 @@ const get: Command = {
 
 type Act = (muster: Muster, id: string, call: Call) => Promise<{ status: string } | { agent: Agent }>;
 
-function action(verb: string, summary: string, act: Act, options?: Record<string, Option>): Command {
+function agentCommand(verb: string, summary: string, act: Act, options?: Record<string, Option>): Command {
   return {
     words: `agents ${verb}`,
     args: '<agent>',
@@ -76,19 +76,19 @@ function action(verb: string, summary: string, act: Act, options?: Record<string
     options,
     async run(call) {
       const muster = call.muster();
-      const answer = await act(muster, await agentId(muster, call.args[0]!), call);
+      const answer = await act(muster, await findAgentId(muster, call.args[0]!), call);
       call.terminal.show(answer, `${call.args[0]} is ${'agent' in answer ? answer.agent.status : answer.status}.`);
     },
   };
 }
 
 const actions = [
-  action('start', 'Start an agent', (muster, id) => muster.agents.start(id)),
-  action('stop', 'Stop an agent', (muster, id, call) => muster.agents.stop(id, { force: call.flag('force') }), {
+  agentCommand('start', 'Start an agent', (muster, id) => muster.agents.start(id)),
+  agentCommand('stop', 'Stop an agent', (muster, id, call) => muster.agents.stop(id, { force: call.flag('force') }), {
     force,
   }),
-  action('reboot', 'Reboot an agent. A run in progress fails', (muster, id) => muster.agents.reboot(id)),
-  action(
+  agentCommand('reboot', 'Reboot an agent. A run in progress fails', (muster, id) => muster.agents.reboot(id)),
+  agentCommand(
     'drain',
     'Drain an agent: start no new runs on it',
     (muster, id, call) => muster.agents.drain(id, call.flag('now') ? 'now' : 'finish', { force: call.flag('force') }),
@@ -97,7 +97,7 @@ const actions = [
       force,
     },
   ),
-  action('undrain', 'Resume a drained agent: start runs on it again', (muster, id) => muster.agents.undrain(id)),
+  agentCommand('undrain', 'Resume a drained agent: start runs on it again', (muster, id) => muster.agents.undrain(id)),
 ];
 
 const logs: Command = {
@@ -107,16 +107,16 @@ const logs: Command = {
   more: 'With --json, each line of the log is one line of JSON.',
   options: {
     follow: { type: 'boolean', short: 'f', about: 'Print new lines until Ctrl-C' },
-    lines: { type: 'string', short: 'n', value: 'N', about: 'Number of last lines to print (default 50)' },
+    lines: { type: 'string', short: 'n', value: 'N', about: 'How many of the latest log lines to print (default 50)' },
   },
   async run(call) {
     const muster = call.muster();
     const leave = new AbortController();
     const stop = onInterrupt(() => leave.abort());
-    const lines = wholeNumber(call.text('lines'), 'lines', 50);
+    const lines = parseWholeNumber(call.text('lines'), 'lines', 50);
     const options = { follow: call.flag('follow'), lines, signal: leave.signal };
     try {
-      const id = await agentId(muster, call.args[0]!);
+      const id = await findAgentId(muster, call.args[0]!);
       for await (const line of muster.agents.logs(id, options)) printLine(call.terminal, line);
     } catch (error) {
       if (!leave.signal.aborted) throw error;
@@ -142,13 +142,13 @@ const runSnippet: Command = {
   async run(call) {
     const { args, terminal } = call;
     const muster = call.muster();
-    const code = call.text('code') ?? (await codeOf(args[1]));
+    const code = call.text('code') ?? (await readCode(args[1]));
     const seconds = call.text('timeout');
-    const said = await muster.agents.runSnippet(await agentId(muster, args[0]!), {
+    const said = await muster.agents.runSnippet(await findAgentId(muster, args[0]!), {
       code,
-      ...(seconds ? { timeoutMs: wholeNumber(seconds, 'timeout', 0) * 1000 } : {}),
+      ...(seconds ? { timeoutMs: parseWholeNumber(seconds, 'timeout', 0) * 1000 } : {}),
     });
-    const output = process.stdout.isTTY ? plain(said.output ?? '') : (said.output ?? '');
+    const output = process.stdout.isTTY ? withoutControlCharacters(said.output ?? '') : (said.output ?? '');
     if (terminal.json) terminal.show(said, '');
     else if (output) terminal.print(output.replace(/\n$/, ''));
     if (said.status === 'success') return exitCodes.ok;
@@ -159,9 +159,9 @@ const runSnippet: Command = {
 
 export const agentCommands = [list, get, ...actions, logs, runSnippet];
 
-async function codeOf(file: string | undefined): Promise<string> {
+async function readCode(file: string | undefined): Promise<string> {
   if (file && file !== '-') return readFileSync(file, 'utf8');
   if (process.stdin.isTTY)
     throw usageFault('There is no code to run.', 'Specify --code or a file, or pipe the code to stdin.');
-  return (await stdinBytes()).toString('utf8');
+  return (await readStdin()).toString('utf8');
 }

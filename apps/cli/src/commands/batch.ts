@@ -3,12 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Muster } from '@muster/sdk';
 import type { Call, Command } from '../frame/command';
 import { exitCodes, explain, usageFault } from '../frame/failure';
-import { inLine } from '../output/plain';
+import { toSafeLine } from '../output/plain';
 import type { Terminal } from '../output/terminal';
-import { agentId, workflowId } from '../parts/find';
-import { stdinBytes } from '../parts/input';
+import { findAgentId, findWorkflowId } from '../parts/find';
+import { readStdin } from '../parts/input';
 import { onInterrupt } from '../parts/interrupts';
-import { variablesOf } from '../parts/variables';
+import { parseVariables } from '../parts/variables';
 
 const looksMs = 1000;
 /** Time for which the service may be unreachable before the command stops waiting. */
@@ -42,16 +42,17 @@ const batch: Command = {
     if (!workflow) throw usageFault('--workflow is missing.');
     if (!agents.length) throw usageFault('--agent is missing.');
     const agentIds: string[] = [];
-    for (const agent of agents) agentIds.push(await agentId(muster, agent));
-    const mapping = variablesOf(call.list('map'));
-    const csv = args[0] === '-' ? await stdinBytes() : readFileSync(args[0]!);
+    for (const agent of agents) agentIds.push(await findAgentId(muster, agent));
+    const mapping = parseVariables(call.list('map'));
+    const csv = args[0] === '-' ? await readStdin() : readFileSync(args[0]!);
     const made = await muster.batches.createFromCsv(new Blob([new Uint8Array(csv)]), {
-      workflowId: await workflowId(muster, workflow),
+      workflowId: await findWorkflowId(muster, workflow),
       agentIds,
       ...(Object.keys(mapping).length ? { mapping } : {}),
       ...(call.flag('strict') ? { strict: true } : {}),
     });
-    for (const { row, errors } of made.rejected) terminal.say(`Row ${row} was rejected: ${inLine(errors.join('; '))}`);
+    for (const { row, errors } of made.rejected)
+      terminal.say(`Row ${row} was rejected: ${toSafeLine(errors.join('; '))}`);
     if (call.flag('wait')) return attendBatch(call, muster, made.batchId);
     terminal.show(made, `Batch ${made.batchId}: ${made.queued} runs queued, ${made.rejected.length} rows rejected`);
     return made.rejected.length ? exitCodes.failed : exitCodes.ok;
@@ -67,13 +68,16 @@ const get: Command = {
     const muster = call.muster();
     if (call.flag('wait')) return attendBatch(call, muster, call.args[0]!);
     const found = await muster.batches.get(call.args[0]!);
-    call.terminal.show(found, words(found));
+    call.terminal.show(found, formatCounts(found));
   },
 };
 
 export const batchCommands = [batch, get];
 
-/** Waits until all runs have ended. The first Ctrl-C cancels the remaining runs, the second stops waiting. */
+/**
+ * Waits until all runs of the batch have ended. The first Ctrl-C cancels the remaining runs, the second one stops
+ * waiting.
+ */
 async function attendBatch({ terminal }: Call, muster: Muster, id: string): Promise<number> {
   const leave = new AbortController();
   const stop = onInterrupt((count) => {
@@ -92,7 +96,7 @@ async function attendBatch({ terminal }: Call, muster: Muster, id: string): Prom
         terminal.say(`The batch continues. To wait again, run muster batches get ${id} --wait`);
         throw error;
       });
-      if (found === undefined) return left(terminal, id);
+      if (found === undefined) return stopWaiting(terminal, id);
       if (found === null) {
         terminal.progress('the service is unreachable, trying again');
         await sleep(looksMs, leave.signal);
@@ -102,25 +106,25 @@ async function attendBatch({ terminal }: Call, muster: Muster, id: string): Prom
       const open = found.queued + found.running;
       if (open === 0) {
         terminal.close();
-        terminal.show(found, words(found));
+        terminal.show(found, formatCounts(found));
         return found.failed + found.cancelled + found.rejected ? exitCodes.failed : exitCodes.ok;
       }
       terminal.progress(`${found.total - open} of ${found.total} runs have ended`, `, ${found.running} running`);
       await sleep(looksMs, leave.signal);
-      if (leave.signal.aborted) return left(terminal, id);
+      if (leave.signal.aborted) return stopWaiting(terminal, id);
     }
   } finally {
     stop();
   }
 }
 
-function left(terminal: Terminal, id: string): number {
+function stopWaiting(terminal: Terminal, id: string): number {
   terminal.close();
   terminal.say(`Stopped waiting. To wait again, run muster batches get ${id} --wait`);
   return exitCodes.failed;
 }
 
-/** Returns early if the signal aborts. */
+/** Waits for `ms` milliseconds, or until the signal aborts. */
 async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   await wait(ms, undefined, { signal }).catch(() => undefined);
 }
@@ -135,7 +139,7 @@ interface Counts {
   rejected: number;
 }
 
-function words({ id, ...counts }: Counts): string {
+function formatCounts({ id, ...counts }: Counts): string {
   const names = ['completed', 'failed', 'cancelled', 'running', 'queued', 'rejected'] as const;
   const said = names.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
   return `Batch ${id}: ${said.join(', ') || 'no runs'}`;

@@ -26,9 +26,9 @@ const writers: Record<string, (commands: readonly Command[]) => string> = {
       '_muster() {',
       '  local typed="${COMP_WORDS[*]:1:COMP_CWORD-1}" now="${COMP_WORDS[COMP_CWORD]}" next=""',
       '  case "$typed" in',
-      ...groups(commands).map(([words, next]) => `    "${words}") next="${next.join(' ')}" ;;`),
+      ...wordsAfterPrefixes(commands).map(([words, next]) => `    "${words}") next="${next.join(' ')}" ;;`),
       ...commands.map(
-        ({ words }) => `    ${pattern(words)}) [[ "$now" == -* ]] && next="${optionsOf(commands, words)}" ;;`,
+        ({ words }) => `    ${shellCasePattern(words)}) [[ "$now" == -* ]] && next="${optionsOf(commands, words)}" ;;`,
       ),
       '  esac',
       '  if [[ -n "$next" ]]; then COMPREPLY=($(compgen -W "$next" -- "$now")); else COMPREPLY=($(compgen -f -- "$now")); fi',
@@ -41,10 +41,10 @@ const writers: Record<string, (commands: readonly Command[]) => string> = {
       '_muster() {',
       '  local typed="${(j: :)words[2,CURRENT-1]}"',
       '  case "$typed" in',
-      ...groups(commands).map(([words, next]) => `    "${words}") compadd -- ${next.join(' ')} ;;`),
+      ...wordsAfterPrefixes(commands).map(([words, next]) => `    "${words}") compadd -- ${next.join(' ')} ;;`),
       ...commands.map(
         ({ words }) =>
-          `    ${pattern(words)}) if [[ "$PREFIX" == -* ]]; then compadd -- ${optionsOf(commands, words)}; else _files; fi ;;`,
+          `    ${shellCasePattern(words)}) if [[ "$PREFIX" == -* ]]; then compadd -- ${optionsOf(commands, words)}; else _files; fi ;;`,
       ),
       '  esac',
       '}',
@@ -61,7 +61,7 @@ const writers: Record<string, (commands: readonly Command[]) => string> = {
       '  set -l typed (commandline -opc)',
       "  string match -q -- \"$argv *\" (string join ' ' -- $typed[2..])' '",
       'end',
-      ...groups(commands).map(
+      ...wordsAfterPrefixes(commands).map(
         ([words, next]) => `complete -c muster -f -n "__muster_is ${words}" -a "${next.join(' ')}"`,
       ),
       ...commands.flatMap(({ words, options }) =>
@@ -73,8 +73,11 @@ const writers: Record<string, (commands: readonly Command[]) => string> = {
     ].join('\n'),
 };
 
-/** Lists the incomplete command names, such as `agents`, with the words that can follow each. */
-function groups(commands: readonly Command[]): [words: string, next: string[]][] {
+/**
+ * Returns each incomplete command name (the empty one, and first words such as `agents`) with the words that can follow
+ * it.
+ */
+function wordsAfterPrefixes(commands: readonly Command[]): [words: string, next: string[]][] {
   const first = [...new Set(commands.map(({ words }) => words.split(' ')[0]!))];
   const below = first.flatMap((word): [string, string[]][] => {
     const next = commands.filter(({ words }) => words.startsWith(`${word} `)).map(({ words }) => words.split(' ')[1]!);
@@ -90,6 +93,6 @@ function optionsOf(commands: readonly Command[], words: string): string {
     .join(' ');
 }
 
-function pattern(words: string): string {
+function shellCasePattern(words: string): string {
   return `"${words}"|"${words} "*`;
 }

@@ -14,7 +14,7 @@ import { webhookCommands } from './webhooks';
 import { workerCommands } from './worker';
 import { workflowCommands } from './workflows';
 
-/** All commands, in the order of the help. */
+/** All commands, in the order in which the help lists them. */
 export const commands: readonly Command[] = [
   ...loginCommands,
   runCommand,

@@ -2,11 +2,11 @@ import type { Job } from '@muster/sdk';
 import type { Command } from '../frame/command';
 import { usageFault } from '../frame/failure';
 import type { Column } from '../output/terminal';
-import { ago, duration, statusColor, usd } from '../output/words';
+import { relativeTime, formatDuration, statusColor, formatUsd } from '../output/words';
 import { attendJob } from '../parts/attend-job';
-import { agentId, workflowId } from '../parts/find';
+import { findAgentId, findWorkflowId } from '../parts/find';
 import { printLine } from '../parts/log-lines';
-import { wholeNumber } from '../parts/numbers';
+import { parseWholeNumber } from '../parts/numbers';
 
 const statuses = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 const columns: Column<Job>[] = [
@@ -16,9 +16,9 @@ const columns: Column<Job>[] = [
     of: ({ status, cancelling }) => (cancelling ? 'cancelling' : status),
     color: (row) => statusColor(row.status),
   },
-  { title: 'QUEUED', of: ({ queuedAt }) => ago(queuedAt) },
-  { title: 'DURATION', of: ({ durationMs }) => duration(durationMs) },
-  { title: 'COST', of: ({ totalCostUsd }) => usd(totalCostUsd) },
+  { title: 'QUEUED', of: ({ queuedAt }) => relativeTime(queuedAt) },
+  { title: 'DURATION', of: ({ durationMs }) => formatDuration(durationMs) },
+  { title: 'COST', of: ({ totalCostUsd }) => formatUsd(totalCostUsd) },
   { title: 'REASON', of: ({ error, waiting }) => error ?? waiting?.reason },
 ];
 
@@ -29,19 +29,19 @@ const list: Command = {
     status: { type: 'string', value: 'STATUS', about: `Only runs with this status: ${statuses.join(', ')}` },
     agent: { type: 'string', short: 'a', value: 'AGENT', about: 'Only runs on this agent' },
     workflow: { type: 'string', value: 'WORKFLOW', about: 'Only runs of this workflow' },
-    limit: { type: 'string', value: 'N', about: 'Maximum number of runs (default 30)' },
+    limit: { type: 'string', value: 'N', about: 'Maximum number of runs to list (default 30)' },
   },
   async run(call) {
     const muster = call.muster();
     const status = statuses.find((each) => each === call.text('status'));
     if (call.text('status') && !status) throw usageFault(`--status must be one of ${statuses.join(', ')}.`);
     const [agent, workflow] = [call.text('agent'), call.text('workflow')];
-    const limit = wholeNumber(call.text('limit'), 'limit', 30);
+    const limit = parseWholeNumber(call.text('limit'), 'limit', 30);
     const jobs = muster.jobs.list({
       limit: Math.min(200, Math.max(1, limit)),
       ...(status ? { status } : {}),
-      ...(agent ? { agentId: await agentId(muster, agent) } : {}),
-      ...(workflow ? { workflowId: await workflowId(muster, workflow) } : {}),
+      ...(agent ? { agentId: await findAgentId(muster, agent) } : {}),
+      ...(workflow ? { workflowId: await findWorkflowId(muster, workflow) } : {}),
     });
     call.terminal.table(await jobs.toArray(limit), columns, 'There are no matching runs.');
   },
@@ -62,11 +62,11 @@ const get: Command = {
       ['queued', job.queuedAt],
       ['started', job.startedAt],
       ['finished', job.finishedAt],
-      ['duration', duration(job.durationMs)],
+      ['duration', formatDuration(job.durationMs)],
       ['waiting for', job.waiting?.reason],
       ['steps', `${progress.stepsPassed} passed, ${progress.stepsFailed} failed, of ${progress.stepsTotal}`],
       ['claims', `${claims.attempted} attempted, ${claims.eobUploaded} with EOB, ${claims.failed} failed`],
-      ['cost', usd(job.totalCostUsd)],
+      ['cost', formatUsd(job.totalCostUsd)],
       ['error', job.error && `${job.errorCode ? `${job.errorCode}: ` : ''}${job.error}`],
       ['missing', job.incomplete.map(({ kind, reason }) => `${kind}: ${reason}`).join('; ')],
       ['result', job.result],

@@ -3,8 +3,8 @@ import { deviceEnd } from '@muster/sdk/operations';
 import type { Call, Command } from '../frame/command';
 import { exitCodes, Failure, usageFault } from '../frame/failure';
 import type { Login } from '../frame/logins';
-import { inLine } from '../output/plain';
-import { beginDevice, keyOfDevice } from '../parts/device-login';
+import { toSafeLine } from '../output/plain';
+import { requestDeviceLogin, waitForDeviceKey } from '../parts/device-login';
 import { ask, readSecret } from '../parts/input';
 import { clientOf } from '../frame/client';
 
@@ -22,19 +22,19 @@ const login: Command = {
   },
   async run(call) {
     const { terminal, logins } = call;
-    const url = addressOf(call.text('url') ?? (await asked(call, 'Address of the service: ')));
+    const url = normalizedAddress(call.text('url') ?? (await promptForAddress(call, 'Address of the service: ')));
     await requireMuster(url);
     const email = call.text('email');
     const ways = [email, call.text('key'), call.flag('browser') || undefined].filter((way) => way !== undefined);
     if (ways.length > 1) throw usageFault('Only one of --key, --email and --browser can be used.');
-    const found = email ? await asPerson(call, url, email) : await withKey(call, url);
+    const found = email ? await signInAsPerson(call, url, email) : await signInWithKey(call, url);
     const name = call.text('context') ?? new URL(url).host;
     const { user, organization } = await clientOf({ name, url, ...found }).signedIn.me();
     const kept: Login = { name, url, ...found, email: user.email ?? undefined, organization: organization.name };
     logins.keep(kept);
     terminal.show(
       withoutSecrets(kept),
-      `Signed in to ${inLine(organization.name)} at ${url}${email ? ` as ${email}` : ''}.`,
+      `Signed in to ${toSafeLine(organization.name)} at ${url}${email ? ` as ${email}` : ''}.`,
     );
   },
 };
@@ -95,26 +95,27 @@ export const loginCommands = [login, logout, whoami, contexts];
 
 interface Found {
   apiKey: string;
-  /** Whether the API key was created for this machine. Signing out revokes it. */
+  /** Whether the API key was created for this machine. If it was, signing out revokes the key. */
   byBrowser?: true;
 }
 
-async function withKey(call: Call, url: string): Promise<Found> {
+async function signInWithKey(call: Call, url: string): Promise<Found> {
   const key = call.text('key');
   if (key && key !== '-') return { apiKey: key.trim() };
-  if (call.flag('browser')) return { apiKey: (await keyOfDevice(url, await beginDevice(call, url)))!, byBrowser: true };
-  if (!key && call.terminal.canAsk) return fromBrowserOrTyped(call, url);
+  if (call.flag('browser'))
+    return { apiKey: (await waitForDeviceKey(url, await requestDeviceLogin(call, url)))!, byBrowser: true };
+  if (!key && call.terminal.canAsk) return keyFromBrowserOrPrompt(call, url);
   return { apiKey: (await readSecret(call.terminal, `API key for ${url}: `)).trim() };
 }
 
 /** Returns the API key that is approved in the browser or pasted in the terminal, whichever is first. */
-async function fromBrowserOrTyped(call: Call, url: string): Promise<Found> {
+async function keyFromBrowserOrPrompt(call: Call, url: string): Promise<Found> {
   const over = new AbortController();
   const { signal } = over;
   try {
-    const codes = await beginDevice(call, url);
+    const codes = await requestDeviceLogin(call, url);
     const typed = ask(`Or paste an API key for ${url}: `, { hidden: true, signal });
-    const fetched = keyOfDevice(url, codes, signal);
+    const fetched = waitForDeviceKey(url, codes, signal);
     const isFetched = await Promise.race([typed.then(() => false), fetched.then(() => true)]);
     over.abort();
     return isFetched ? { apiKey: (await fetched)!, byBrowser: true } : { apiKey: (await typed).trim() };
@@ -123,7 +124,7 @@ async function fromBrowserOrTyped(call: Call, url: string): Promise<Found> {
   }
 }
 
-async function asPerson(call: Call, url: string, email: string): Promise<{ session: string }> {
+async function signInAsPerson(call: Call, url: string, email: string): Promise<{ session: string }> {
   const password = await readSecret(call.terminal, `Password of ${email}: `);
   try {
     const secondFactor = () => secondFactorOf(call, email);
@@ -150,17 +151,17 @@ async function secondFactorOf({ terminal }: Call, email: string): Promise<{ code
   return /^[\d\s]{6,8}$/.test(code) ? { code } : { recoveryCode: code };
 }
 
-function addressOf(text: string): string {
+function normalizedAddress(text: string): string {
   try {
     const { protocol, origin, pathname } = new URL(/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`);
     if (/^https?:$/.test(protocol)) return `${origin}${pathname}`.replace(/\/+$/, '');
   } catch {
-    // Throws the usage error below.
+    // The text is not a URL, so the usage error below is thrown.
   }
   throw usageFault(`${text} is not a valid address.`, 'Specify an address such as https://muster.example');
 }
 
-async function asked({ terminal }: Call, question: string): Promise<string> {
+async function promptForAddress({ terminal }: Call, question: string): Promise<string> {
   if (!terminal.canAsk) throw usageFault('--url is missing.', 'Specify the address: muster login --url https://…');
   return (await ask(question)).trim();
 }

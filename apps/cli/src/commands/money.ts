@@ -1,6 +1,6 @@
 import type { Command } from '../frame/command';
 import { usageFault } from '../frame/failure';
-import { duration, usd } from '../output/words';
+import { formatDuration, formatUsd } from '../output/words';
 
 const groupings = ['day', 'workflow', 'agent', 'model', 'schedule'] as const;
 
@@ -27,13 +27,13 @@ const costs: Command = {
       [
         { title: groupBy.toUpperCase(), of: ({ label }) => label },
         { title: 'RUNS', of: ({ runs }) => runs },
-        { title: 'AI', of: ({ aiUsd }) => usd(aiUsd) },
-        { title: 'COMPUTE', of: ({ computeUsd }) => usd(computeUsd) },
-        { title: 'TOTAL', of: ({ totalUsd }) => usd(totalUsd) },
+        { title: 'AI', of: ({ aiUsd }) => formatUsd(aiUsd) },
+        { title: 'COMPUTE', of: ({ computeUsd }) => formatUsd(computeUsd) },
+        { title: 'TOTAL', of: ({ totalUsd }) => formatUsd(totalUsd) },
       ],
       'There are no runs in this period.',
     );
-    call.terminal.say(`${usd(found.totalUsd)} from ${found.from} to ${found.to}`);
+    call.terminal.say(`${formatUsd(found.totalUsd)} from ${found.from} to ${found.to}`);
   },
 };
 
@@ -51,8 +51,8 @@ const usage: Command = {
       ['completed', found.completed],
       ['failed', found.failed],
       ['cancelled', found.cancelled],
-      ['run time', duration(found.runMinutes * 60_000)],
-      ['spent', `${usd(found.spendUsd)}${of(limits.monthlySpendLimitUsd, '$')}`],
+      ['run time', formatDuration(found.runMinutes * 60_000)],
+      ['spent', `${formatUsd(found.spendUsd)}${of(limits.monthlySpendLimitUsd, '$')}`],
       ['can launch runs', found.canLaunchRuns ? 'yes' : `no: ${found.reason}`],
     ]);
   },

@@ -2,11 +2,11 @@ import { basename, resolve } from 'node:path';
 import { isMusterError, type Muster, type PackInstallation } from '@muster/sdk';
 import type { Call, Command, Option } from '../frame/command';
 import { Failure, usageFault } from '../frame/failure';
-import { inLine } from '../output/plain';
+import { toSafeLine } from '../output/plain';
 import { inventoryOf, readPack } from '../folder/pack-files';
 import { writeZip } from '../folder/write-zip';
-import { ago, statusColor } from '../output/words';
-import { installation, isId, packId, versionOf } from '../parts/find';
+import { relativeTime, statusColor } from '../output/words';
+import { findInstallation, isId, findPackId, findVersion } from '../parts/find';
 
 const stages = ['draft', 'internal_verified', 'pilot', 'production', 'deprecated', 'archived'] as const;
 const pack: Option = { type: 'string', short: 'p', value: 'PACK', about: 'Id, worker key or name of the pack' };
@@ -36,12 +36,12 @@ const versions: Command = {
   async run({ args, muster: of, terminal }) {
     const muster = of();
     terminal.table(
-      await muster.packs.versions(await packId(muster, args[0]!)).toArray(),
+      await muster.packs.versions(await findPackId(muster, args[0]!)).toArray(),
       [
         { title: 'NUMBER', of: ({ number }) => number },
         { title: 'LABEL', of: ({ label }) => label },
         { title: 'STAGE', of: ({ stage }) => stage, color: ({ stage }) => statusColor(stage) },
-        { title: 'CREATED', of: ({ createdAt }) => ago(createdAt) },
+        { title: 'CREATED', of: ({ createdAt }) => relativeTime(createdAt) },
         { title: 'ID', of: ({ versionId }) => versionId },
       ],
       'The pack has no versions yet.',
@@ -55,7 +55,7 @@ const installations: Command = {
   summary: 'List installations and the version that each runs',
   async run({ args, muster: of, terminal }) {
     const muster = of();
-    const query = args[0] ? { packId: await packId(muster, args[0]) } : {};
+    const query = args[0] ? { packId: await findPackId(muster, args[0]) } : {};
     terminal.table(
       await muster.installations.list({ limit: 200, ...query }).toArray(),
       [
@@ -83,7 +83,7 @@ const publish: Command = {
     const { args, terminal } = call;
     const muster = call.muster();
     const files = readPack(args[0]!);
-    const id = await ownPack(call, muster, call.text('pack') ?? basename(resolve(args[0]!)));
+    const id = await packOfProcess(call, muster, call.text('pack') ?? basename(resolve(args[0]!)));
     const before = await muster.packs.get(id);
     terminal.progress(`uploading ${files.length} files`);
     await muster.packs.uploadDraft(id, new Blob([new Uint8Array(writeZip(files))]), {
@@ -95,7 +95,7 @@ const publish: Command = {
     const version = await muster.packs.publish(id, { ...(label ? { label } : {}), ...(notes ? { notes } : {}) });
     terminal.show(
       version,
-      `Version ${version.number} of ${inLine(before.workerKey)}, in stage ${version.stage}: ${version.versionId}`,
+      `Version ${version.number} of ${toSafeLine(before.workerKey)}, in stage ${version.stage}: ${version.versionId}`,
     );
   },
 };
@@ -106,7 +106,7 @@ const promote: Command = {
   summary: 'Move a version to another stage',
   more:
     `Stages: ${stages.join(', ')}. Only an admin can move a version to production, deprecated or archived. ` +
-    'A version that moves up passes each stage on the way.',
+    'A version is promoted through every stage in between.',
   options: {
     pack,
     stage: { type: 'string', value: 'STAGE', about: 'Target stage (required)' },
@@ -114,10 +114,10 @@ const promote: Command = {
   },
   async run(call) {
     const muster = call.muster();
-    const id = await packId(muster, needed(call, 'pack'));
-    let version = await versionOf(muster, id, call.args[0]!);
+    const id = await findPackId(muster, requireOption(call, 'pack'));
+    let version = await findVersion(muster, id, call.args[0]!);
     const reason = call.text('reason');
-    for (const stage of wayTo(version.stage, needed(call, 'stage'))) {
+    for (const stage of stagesToPass(version.stage, requireOption(call, 'stage'))) {
       version = await muster.packs.promote(id, version.versionId, { stage, ...(reason ? { reason } : {}) });
       call.terminal.progress(`${stage}`);
     }
@@ -138,11 +138,11 @@ const pin: Command = {
   async run(call) {
     const muster = call.muster();
     const [name, wanted] = call.args as [string, string];
-    const found = await installationOrNew(call, muster, name);
-    const { versionId, number } = await versionOf(muster, found.packId, wanted);
+    const found = await findOrCreateInstallation(call, muster, name);
+    const { versionId, number } = await findVersion(muster, found.packId, wanted);
     const reason = call.text('reason');
     const pinned = await muster.installations.pin(found.id, { versionId, ...(reason ? { reason } : {}) });
-    call.terminal.show(pinned, `${inLine(pinned.name)} now runs version ${number}.`);
+    call.terminal.show(pinned, `${toSafeLine(pinned.name)} now runs version ${number}.`);
   },
 };
 
@@ -153,13 +153,13 @@ const rollback: Command = {
   options: { pack, reason: { type: 'string', value: 'TEXT', about: 'Reason to record in the history' } },
   async run(call) {
     const muster = call.muster();
-    const { id } = await installation(muster, call.args[0]!, call.text('pack'));
+    const { id } = await findInstallation(muster, call.args[0]!, call.text('pack'));
     const answer = await muster.installations.rollback(id, call.text('reason'));
     const { name, pinnedVersionId } = answer.installation;
     const queued = answer.queuedJobs.length
       ? ` ${answer.queuedJobs.length} queued runs still use the version that was replaced.`
       : '';
-    call.terminal.show(answer, `${inLine(name)} runs version ${pinnedVersionId} again.${queued}`);
+    call.terminal.show(answer, `${toSafeLine(name)} runs version ${pinnedVersionId} again.${queued}`);
   },
 };
 
@@ -170,8 +170,8 @@ const diff: Command = {
   options: { pack },
   async run(call) {
     const muster = call.muster();
-    const id = await packId(muster, needed(call, 'pack'));
-    const [from, to] = [await versionOf(muster, id, call.args[0]!), await versionOf(muster, id, call.args[1]!)];
+    const id = await findPackId(muster, requireOption(call, 'pack'));
+    const [from, to] = [await findVersion(muster, id, call.args[0]!), await findVersion(muster, id, call.args[1]!)];
     const found = await muster.packs.diff(id, to.versionId, from.versionId);
     const lines = [
       ...found.removed.map((path) => call.terminal.paint('red', `- ${path}`)),
@@ -184,7 +184,7 @@ const diff: Command = {
 
 export const packCommands = [list, versions, installations, publish, promote, pin, rollback, diff];
 
-async function ownPack(call: Call, muster: Muster, key: string): Promise<string> {
+async function packOfProcess(call: Call, muster: Muster, key: string): Promise<string> {
   if (isId(key)) return key;
   try {
     return (await muster.packs.ensure({ workerKey: key })).id;
@@ -195,19 +195,22 @@ async function ownPack(call: Call, muster: Muster, key: string): Promise<string>
   }
 }
 
-async function installationOrNew(call: Call, muster: Muster, name: string): Promise<PackInstallation> {
+async function findOrCreateInstallation(call: Call, muster: Muster, name: string): Promise<PackInstallation> {
   const wanted = call.text('pack');
   try {
-    return await installation(muster, name, wanted);
+    return await findInstallation(muster, name, wanted);
   } catch (error) {
     const isMissing = error instanceof Failure && error.code === 'installation_not_found';
     if (!isMissing || !call.flag('create')) throw error;
-    return muster.installations.create({ packId: await packId(muster, needed(call, 'pack')), name });
+    return muster.installations.create({ packId: await findPackId(muster, requireOption(call, 'pack')), name });
   }
 }
 
-/** Returns the stages to pass: on the way up each stage in between, otherwise only the target. */
-function wayTo(from: string, wanted: string): (typeof stages)[number][] {
+/**
+ * Returns the stages to which the version must be promoted one after the other: to reach a higher stage, each stage up
+ * to it, otherwise only the target.
+ */
+function stagesToPass(from: string, wanted: string): (typeof stages)[number][] {
   const to = stages.find((each) => each === wanted);
   if (!to) throw usageFault(`--stage must be one of ${stages.join(', ')}.`);
   const ladder = stages.slice(0, 4);
@@ -215,10 +218,10 @@ function wayTo(from: string, wanted: string): (typeof stages)[number][] {
   return low >= 0 && high > low ? ladder.slice(low + 1, high + 1) : [to];
 }
 
-function needed(call: Call, name: string): string {
-  return call.text(name) ?? missing(name);
+function requireOption(call: Call, name: string): string {
+  return call.text(name) ?? throwMissingOption(name);
 }
 
-function missing(name: string): never {
+function throwMissingOption(name: string): never {
   throw usageFault(`--${name} is missing.`);
 }

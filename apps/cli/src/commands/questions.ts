@@ -1,8 +1,8 @@
 import type { Question } from '@muster/sdk';
 import type { Command } from '../frame/command';
 import { usageFault } from '../frame/failure';
-import { inLine } from '../output/plain';
-import { ago } from '../output/words';
+import { toSafeLine } from '../output/plain';
+import { relativeTime } from '../output/words';
 import { readSecret } from '../parts/input';
 
 const list: Command = {
@@ -20,10 +20,10 @@ const list: Command = {
         .questions.list({ ...open, mine: call.flag('mine'), limit: 200 })
         .toArray(),
       [
-        { title: 'QUESTION', of: ({ question }) => inLine(question) },
+        { title: 'QUESTION', of: ({ question }) => toSafeLine(question) },
         { title: 'KIND', of: ({ kind, choices }) => (choices ? choices.join(' | ') : kind) },
         { title: 'STATUS', of: ({ status }) => status },
-        { title: 'UNTIL', of: ({ expiresAt }) => ago(expiresAt) },
+        { title: 'UNTIL', of: ({ expiresAt }) => relativeTime(expiresAt) },
         { title: 'ID', of: ({ id }) => id },
       ],
       'There are no matching questions.',
@@ -51,15 +51,15 @@ const answer: Command = {
       return;
     }
     const question = await questions.get(id);
-    const given = args[1] ?? (await readSecret(terminal, `${inLine(question.question)} `));
+    const given = args[1] ?? (await readSecret(terminal, `${toSafeLine(question.question)} `));
     terminal.show(
-      await questions.answer(id, answerOf(question, given)),
+      await questions.answer(id, parseAnswer(question, given)),
       'The question is answered. The run continues.',
     );
   },
 };
 
-function answerOf({ kind }: Question, given: string): string | boolean | Record<string, unknown> {
+function parseAnswer({ kind }: Question, given: string): string | boolean | Record<string, unknown> {
   if (kind === 'confirm') {
     const yes = ['yes', 'y', 'true'].includes(given.toLowerCase());
     if (!yes && !['no', 'n', 'false'].includes(given.toLowerCase()))

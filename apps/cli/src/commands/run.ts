@@ -1,9 +1,9 @@
 import type { Command } from '../frame/command';
 import { usageFault } from '../frame/failure';
 import { attendJob } from '../parts/attend-job';
-import { agentId, isId, workflowId } from '../parts/find';
-import { wholeNumber } from '../parts/numbers';
-import { variablesOf } from '../parts/variables';
+import { findAgentId, isId, findWorkflowId } from '../parts/find';
+import { parseWholeNumber } from '../parts/numbers';
+import { parseVariables } from '../parts/variables';
 
 export const runCommand: Command = {
   words: 'run',
@@ -34,17 +34,17 @@ export const runCommand: Command = {
     if (!agent) throw usageFault('--agent is missing.', 'To list the agents, run muster agents list.');
     const installation = call.text('installation');
     if (installation && !isId(installation)) throw usageFault('--installation must be an id.');
-    const variables = variablesOf(call.list('var'));
+    const variables = parseVariables(call.list('var'));
     const secrets = call.list('secret');
     const keys = call.list('key');
     const { jobId, status } = await muster.jobs.launch({
-      workflowId: await workflowId(muster, args[0]!),
-      agentId: await agentId(muster, agent),
+      workflowId: await findWorkflowId(muster, args[0]!),
+      agentId: await findAgentId(muster, agent),
       variables,
       ...(secrets.length ? { vaultKeys: secrets } : {}),
       ...(keys.length ? { concurrencyKeys: keys.map((key) => ({ key })) } : {}),
-      ...(call.text('priority') ? { priority: wholeNumber(call.text('priority'), 'priority', 0) } : {}),
-      ...(call.text('retries') ? { maxRetries: wholeNumber(call.text('retries'), 'retries', 0) } : {}),
+      ...(call.text('priority') ? { priority: parseWholeNumber(call.text('priority'), 'priority', 0) } : {}),
+      ...(call.text('retries') ? { maxRetries: parseWholeNumber(call.text('retries'), 'retries', 0) } : {}),
       ...(installation ? { workflowPackInstallationId: installation } : {}),
     });
     if (!call.flag('wait'))

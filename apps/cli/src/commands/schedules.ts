@@ -1,9 +1,9 @@
 import type { Command } from '../frame/command';
 import { exitCodes } from '../frame/failure';
-import { inLine } from '../output/plain';
-import { ago, statusColor } from '../output/words';
-import { scheduleId } from '../parts/find';
-import { wholeNumber } from '../parts/numbers';
+import { toSafeLine } from '../output/plain';
+import { relativeTime, statusColor } from '../output/words';
+import { findScheduleId } from '../parts/find';
+import { parseWholeNumber } from '../parts/numbers';
 
 const list: Command = {
   words: 'schedules list',
@@ -15,7 +15,7 @@ const list: Command = {
         { title: 'NAME', of: ({ name }) => name },
         { title: 'CRON', of: ({ cronExpression }) => cronExpression },
         { title: 'ZONE', of: ({ timezone }) => timezone },
-        { title: 'NEXT', of: ({ enabled, nextRunAt }) => (enabled ? ago(nextRunAt) : 'paused') },
+        { title: 'NEXT', of: ({ enabled, nextRunAt }) => (enabled ? relativeTime(nextRunAt) : 'paused') },
         { title: 'LAST', of: ({ lastResult }) => lastResult, color: ({ lastResult }) => statusColor(lastResult ?? '') },
         { title: 'ID', of: ({ id }) => id },
       ],
@@ -34,8 +34,8 @@ const preview: Command = {
   options: { count: { type: 'string', short: 'n', value: 'N', about: 'Number of run times (default 10)' } },
   async run(call) {
     const muster = call.muster();
-    const count = wholeNumber(call.text('count'), 'count', 10);
-    const { runs } = await muster.schedules.preview(await scheduleId(muster, call.args[0]!), count);
+    const count = parseWholeNumber(call.text('count'), 'count', 10);
+    const { runs } = await muster.schedules.preview(await findScheduleId(muster, call.args[0]!), count);
     call.terminal.table(
       runs,
       [
@@ -54,7 +54,7 @@ const run: Command = {
   summary: 'Run a schedule now, even if it is not due',
   async run({ args, muster: of, terminal }) {
     const muster = of();
-    const ticks = await muster.schedules.execute({ scheduleId: await scheduleId(muster, args[0]!), force: true });
+    const ticks = await muster.schedules.execute({ scheduleId: await findScheduleId(muster, args[0]!), force: true });
     const [launched] = ticks.launched;
     const why = ticks.skipped[0]?.reason ?? ticks.failed[0]?.reason ?? 'not_due';
     terminal.show(ticks, launched ? `run ${launched.jobId}` : `The schedule was not run: ${why.replaceAll('_', ' ')}.`);
@@ -62,15 +62,15 @@ const run: Command = {
   },
 };
 
-function turn(verb: 'pause' | 'resume', summary: string, said: string): Command {
+function pauseOrResumeCommand(verb: 'pause' | 'resume', summary: string, said: string): Command {
   return {
     words: `schedules ${verb}`,
     args: '<schedule>',
     summary,
     async run({ args, muster: of, terminal }) {
       const muster = of();
-      const schedule = await muster.schedules[verb](await scheduleId(muster, args[0]!));
-      terminal.show(schedule, `${inLine(schedule.name)} ${said}.`);
+      const schedule = await muster.schedules[verb](await findScheduleId(muster, args[0]!));
+      terminal.show(schedule, `${toSafeLine(schedule.name)} ${said}.`);
     },
   };
 }
@@ -79,6 +79,6 @@ export const scheduleCommands = [
   list,
   preview,
   run,
-  turn('pause', 'Pause a schedule', 'is paused'),
-  turn('resume', 'Resume a paused schedule', 'is resumed'),
+  pauseOrResumeCommand('pause', 'Pause a schedule', 'is paused'),
+  pauseOrResumeCommand('resume', 'Resume a paused schedule', 'is resumed'),
 ];

@@ -1,5 +1,5 @@
 import type { Command } from '../frame/command';
-import { ago } from '../output/words';
+import { relativeTime } from '../output/words';
 import { readSecret } from '../parts/input';
 
 const set: Command = {
@@ -22,7 +22,7 @@ const list: Command = {
       await muster().secrets.list().toArray(),
       [
         { title: 'KEY', of: ({ key }) => key },
-        { title: 'CHANGED', of: ({ updatedAt }) => ago(updatedAt) },
+        { title: 'CHANGED', of: ({ updatedAt }) => relativeTime(updatedAt) },
       ],
       'There are no secrets.',
     );

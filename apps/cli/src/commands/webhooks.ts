@@ -7,7 +7,9 @@ import { onEnd } from '../parts/interrupts';
 
 const looksMs = 1000;
 
-/** The response of a receiver, or the error if there was none. */
+/**
+ * The result of forwarding a delivery: the status of the receiver's response, or the error if there was no response.
+ */
 interface Forwarded {
   deliveryId: string;
   type: string;
@@ -35,7 +37,7 @@ const listen: Command = {
   },
   async run(call) {
     const { terminal } = call;
-    const target = addressOf(call.args[0]!);
+    const target = parseTarget(call.args[0]!);
     const muster = call.muster();
     const events = call.list('event') as WebhookEndpoint['events'];
     const leave = new AbortController();
@@ -49,8 +51,8 @@ const listen: Command = {
       terminal.showLine({ endpointId: id, secret, target }, `Forwarding to ${target}, signed with ${secret}`);
       const seen = new Set<string>();
       while (!leave.signal.aborted) {
-        for (const delivery of await unseen(muster, id, seen)) {
-          const forwarded = await forward(target, secret, delivery);
+        for (const delivery of await readNewDeliveries(muster, id, seen)) {
+          const forwarded = await forwardDelivery(target, secret, delivery);
           const { type, status, error, durationMs } = forwarded;
           terminal.showLine(
             forwarded,
@@ -75,7 +77,7 @@ interface Delivery {
 }
 
 /** Reads new deliveries, oldest first. Returns none if the service is unreachable; the next poll tries again. */
-async function unseen(muster: Muster, endpointId: string, seen: Set<string>): Promise<Delivery[]> {
+async function readNewDeliveries(muster: Muster, endpointId: string, seen: Set<string>): Promise<Delivery[]> {
   const fresh: Delivery[] = [];
   try {
     for await (const { id, type } of muster.webhookEndpoints.deliveries(endpointId, { limit: 100 })) {
@@ -92,7 +94,7 @@ async function unseen(muster: Muster, endpointId: string, seen: Set<string>): Pr
   return fresh.reverse();
 }
 
-async function forward(target: string, secret: string, { id, type, body }: Delivery): Promise<Forwarded> {
+async function forwardDelivery(target: string, secret: string, { id, type, body }: Delivery): Promise<Forwarded> {
   const timestamp = String(Math.floor(Date.now() / 1000));
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
@@ -121,7 +123,7 @@ async function forward(target: string, secret: string, { id, type, body }: Deliv
   }
 }
 
-function addressOf(text: string): string {
+function parseTarget(text: string): string {
   const url = /^\d+$/.test(text) ? `http://127.0.0.1:${text}/` : text;
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
   throw usageFault(`${text} is not a valid address.`, 'Specify an address such as http://localhost:4000/hooks');

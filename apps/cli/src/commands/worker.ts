@@ -45,13 +45,13 @@ const install: Command = {
     requirePython();
     const muster = call.muster();
     folder.prepare();
-    const { id, key } = await agentOf(call, muster);
+    const { id, key } = await agentToInstall(call, muster);
     const { ofWorkers } = call.environment;
     folder.install({ SERVICE_BASE_URL: call.login().url, SERVICE_API_KEY: key, AGENT_ID: id }, ofWorkers);
     const unit = unitOf(call, folder);
-    const later = unit?.install(serviceOf(call, folder)) ?? null;
-    begin(call, folder, unit);
-    await untilOnline(call, muster, { id, folder });
+    const later = unit?.install(serviceSettingsOf(call, folder)) ?? null;
+    startWorker(call, folder, unit);
+    await waitUntilOnline(call, muster, { id, folder });
     const pid = folder.runningPid() ?? null;
     const asService = `The worker is the systemd service ${unit?.name}.${later ? `\n${later}` : ' It starts at boot.'}`;
     const capabilities = folder.capabilities(ofWorkers);
@@ -76,10 +76,10 @@ const start: Command = {
     const running = folder.runningPid();
     if (running === undefined) {
       const unit = installedUnit(call, folder);
-      unit?.install(serviceOf(call, folder));
-      begin(call, folder, unit);
+      unit?.install(serviceSettingsOf(call, folder));
+      startWorker(call, folder, unit);
     }
-    const pid = running ?? (await untilRunning(folder));
+    const pid = running ?? (await waitUntilRunning(folder));
     call.terminal.show(
       { agentId: id, pid },
       running ? `The worker is already running as process ${pid}.` : `The worker is running as process ${pid}.`,
@@ -141,7 +141,7 @@ const logs: Command = {
     folder.read();
     const count = Number(call.text('lines') ?? 100);
     if (!Number.isInteger(count) || count < 1) throw usageFault('--lines must be a whole number of at least 1.');
-    const text = folder.lastWords(count);
+    const text = folder.lastLogLines(count);
     call.terminal.show({ lines: text.split('\n') }, text);
   },
 };
@@ -159,9 +159,9 @@ const upgrade: Command = {
     const unit = installedUnit(call, folder);
     // SIGTERM would end the run in progress. After SIGKILL the run continues, and the new worker takes it over.
     if (before !== undefined) process.kill(before, 'SIGKILL');
-    unit?.install(serviceOf(call, folder));
-    begin(call, folder, unit);
-    const pid = await untilRunning(folder, before);
+    unit?.install(serviceSettingsOf(call, folder));
+    startWorker(call, folder, unit);
+    const pid = await waitUntilRunning(folder, before);
     call.terminal.show({ agentId, pid }, `The new worker is running as process ${pid}.`);
   },
 };
@@ -179,7 +179,7 @@ const uninstall: Command = {
     unit?.remove();
     if (!unit && pid !== undefined) process.kill(pid, 'SIGTERM');
     const until = Date.now() + endsWithinMs;
-    while (folder.runningPid() !== undefined && Date.now() < until) await rest();
+    while (folder.runningPid() !== undefined && Date.now() < until) await waitBeforeNextCheck();
     if (folder.runningPid() !== undefined) {
       throw new Failure('worker_runs', `Process ${pid} has not ended within ${endsWithinMs / 1000} s.`, {
         hint: 'Run muster worker uninstall again, or stop the process yourself.',
@@ -206,34 +206,34 @@ function installedUnit(call: Call, folder: WorkerFolder): SystemdUnit | null {
   return unit?.isInstalled ? unit : null;
 }
 
-function serviceOf(call: Call, folder: WorkerFolder) {
+function serviceSettingsOf(call: Call, folder: WorkerFolder) {
   const { program, log } = folder;
   const environment = folder.read();
   const isUsual = folder.folder === resolve(call.environment.workerFolder);
   return { folder: folder.folder, isUsual, program, log, agentId: environment.AGENT_ID, environment };
 }
 
-function begin(call: Call, folder: WorkerFolder, unit: SystemdUnit | null): void {
+function startWorker(call: Call, folder: WorkerFolder, unit: SystemdUnit | null): void {
   if (unit) unit.start();
   else folder.start(call.environment.ofWorkers);
 }
 
-/** Waits until the worker runs and returns its process id. Ignores the process `before`. */
-async function untilRunning(folder: WorkerFolder, before?: number): Promise<number> {
+/** Waits until the worker runs, and returns its process id. A process with the id `before` does not count. */
+async function waitUntilRunning(folder: WorkerFolder, before?: number): Promise<number> {
   const until = Date.now() + startsWithinMs;
   for (;;) {
     const pid = folder.runningPid();
     if (pid !== undefined && pid !== before) return pid;
     if (Date.now() > until) {
-      throw new Failure('worker_silent', `The worker did not start.\n${folder.lastWords()}`, {
+      throw new Failure('worker_silent', `The worker did not start.\n${folder.lastLogLines()}`, {
         hint: `For details, see ${folder.log}`,
       });
     }
-    await rest();
+    await waitBeforeNextCheck();
   }
 }
 
-function rest(): Promise<void> {
+function waitBeforeNextCheck(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 100));
 }
 
@@ -251,7 +251,7 @@ function requirePython(): void {
   }
 }
 
-async function agentOf(call: Call, muster: Muster): Promise<{ id: string; key: string }> {
+async function agentToInstall(call: Call, muster: Muster): Promise<{ id: string; key: string }> {
   const known = call.text('agent');
   if (known) return { id: known, key: await readSecret(call.terminal, 'Worker key of the agent: ') };
   const labels = call.list('label');
@@ -263,7 +263,7 @@ async function agentOf(call: Call, muster: Muster): Promise<{ id: string; key: s
   return { id: agent.id, key: workerKey };
 }
 
-async function untilOnline(
+async function waitUntilOnline(
   call: Call,
   muster: Muster,
   { id, folder }: { id: string; folder: WorkerFolder },
@@ -274,7 +274,7 @@ async function untilOnline(
     if (Date.now() > until) {
       throw new Failure(
         'worker_silent',
-        `The worker did not come online within ${onlineWithinMs / 1000} s.\n${folder.lastWords()}`,
+        `The worker did not come online within ${onlineWithinMs / 1000} s.\n${folder.lastLogLines()}`,
         {
           hint: `For details, see ${folder.log}`,
           exitCode: exitCodes.refused,

@@ -6,16 +6,16 @@ import { exitCodes } from '../frame/failure';
 import { LastSeen } from '../folder/last-seen';
 import { lineDiff } from '../folder/line-diff';
 import {
-  digestOf,
+  contentDigest,
   folderNameOf,
   type LocalWorkflow,
   readWorkflows,
-  sorted,
+  withSortedKeys,
   type WorkflowContent,
   writeWorkflow,
 } from '../folder/workflow-files';
-import { inLine, plain } from '../output/plain';
-import { ago } from '../output/words';
+import { toSafeLine, withoutControlCharacters } from '../output/plain';
+import { relativeTime } from '../output/words';
 
 const force: Option = { type: 'boolean', about: 'Overwrite workflows that are in conflict' };
 const only: Option = { type: 'string', value: 'NAME', multiple: true, about: 'Only the workflow with this name' };
@@ -38,7 +38,7 @@ const list: Command = {
         { title: 'NAME', of: ({ name }) => name },
         { title: 'REVISION', of: ({ revision }) => revision },
         { title: 'VARIABLES', of: ({ variables }) => variables.join(', ') },
-        { title: 'CHANGED', of: ({ updatedAt }) => ago(updatedAt) },
+        { title: 'CHANGED', of: ({ updatedAt }) => relativeTime(updatedAt) },
         { title: 'ID', of: ({ id }) => id },
       ],
       'There are no workflows. To create them from files, run muster workflows push <folder>',
@@ -60,20 +60,24 @@ const pull: Command = {
     const seen = new LastSeen(folder, call.login().url);
     const local = readWorkflows(folder);
     const results: Result[] = [];
-    for (const remote of await chosen(call, call.muster())) {
+    for (const remote of await fetchSelectedWorkflows(call, call.muster())) {
       const known = local.find(({ id }) => id === remote.id);
-      const outcome = pulled({ known, remote, seen, force: call.flag('force') });
+      const outcome = pullOutcome({ known, remote, seen, force: call.flag('force') });
       const name = known?.folder ?? folderNameOf(remote.name, new Set(local.map((each) => each.folder)));
       const written: LocalWorkflow = { folder: name, id: remote.id, content: contentOf(remote) };
       if (outcome === 'pulled') {
         writeWorkflow(folder, written);
         if (!known) local.push(written);
       }
-      if (outcome !== 'conflict') seen.set(remote.id, digestOf(written.content));
+      if (outcome !== 'conflict') seen.set(remote.id, contentDigest(written.content));
       results.push({ folder: name, name: remote.name, outcome });
     }
     seen.save();
-    return report(call, results, 'It was changed in the folder. Push it, or discard the changes with pull --force.');
+    return printResults(
+      call,
+      results,
+      'It was changed in the folder. Push it, or discard the changes with pull --force.',
+    );
   },
 };
 
@@ -89,14 +93,14 @@ const push: Command = {
     const seen = new LastSeen(folder, call.login().url);
     const results: Result[] = [];
     try {
-      for (const local of named(readWorkflows(folder), call.list('only'))) {
-        results.push(await pushOne({ muster, folder, local, seen, force: call.flag('force') }));
+      for (const local of filterByName(readWorkflows(folder), call.list('only'))) {
+        results.push(await pushWorkflow({ muster, folder, local, seen, force: call.flag('force') }));
       }
     } finally {
-      // If one workflow fails, the state of those pushed before it is saved too.
+      // Also saved if a push fails, because the workflows before it were pushed.
       seen.save();
     }
-    return report(
+    return printResults(
       call,
       results,
       'It was changed in the service. Pull it, or overwrite those changes with push --force.',
@@ -112,10 +116,10 @@ const diff: Command = {
   options: { only },
   async run(call) {
     const muster = call.muster();
-    const local = named(readWorkflows(call.args[0]!), call.list('only'));
+    const local = filterByName(readWorkflows(call.args[0]!), call.list('only'));
     const changes: (Change & { name: string })[] = [];
     for (const { folder, id, content } of local) {
-      const remote = await remoteOf(muster, id, content.name);
+      const remote = await findRemoteWorkflow(muster, id, content.name);
       const before = remote ? contentOf(remote) : undefined;
       const files = [
         { file: 'workflow.json', lines: lineDiff(before ? metadataText(before) : '', metadataText(content)) },
@@ -127,7 +131,7 @@ const diff: Command = {
     const { terminal } = call;
     terminal.show(
       changes,
-      () => changes.flatMap((change) => written(call, change)).join('\n') || 'There are no changes.',
+      () => changes.flatMap((change) => formatChange(call, change)).join('\n') || 'There are no changes.',
     );
     return changes.length ? exitCodes.failed : exitCodes.ok;
   },
@@ -143,11 +147,11 @@ interface Pushing {
   force: boolean;
 }
 
-async function pushOne({ muster, folder, local, seen, force: forced }: Pushing): Promise<Result> {
+async function pushWorkflow({ muster, folder, local, seen, force: forced }: Pushing): Promise<Result> {
   const { content } = local;
   const { name, description, maxCostUsd, workflowPackInstallationId, script, steps, variables } = content;
-  const digest = digestOf(content);
-  const remote = await remoteOf(muster, local.id, name);
+  const digest = contentDigest(content);
+  const remote = await findRemoteWorkflow(muster, local.id, name);
   const result = { folder: local.folder, name };
   if (!remote) {
     const made = await muster.workflows.create({
@@ -157,10 +161,10 @@ async function pushOne({ muster, folder, local, seen, force: forced }: Pushing):
     });
     if (local.id === null) writeWorkflow(folder, { ...local, id: made.id });
     seen.set(made.id, digest);
-    return { ...result, outcome: 'created', ...warned(made) };
+    return { ...result, outcome: 'created', ...warningsOf(made) };
   }
   const before = contentOf(remote);
-  const theirs = digestOf(before);
+  const theirs = contentDigest(before);
   if (theirs === digest) {
     seen.set(remote.id, digest);
     return { ...result, outcome: 'unchanged' };
@@ -169,11 +173,11 @@ async function pushOne({ muster, folder, local, seen, force: forced }: Pushing):
   if (base !== undefined && base !== theirs && !forced) return { ...result, outcome: 'conflict' };
   const metadata = { name, description, maxCostUsd, workflowPackInstallationId };
   const { id } = remote;
-  if (differ(metadata, pick(before, metadata))) await muster.workflows.update(id, metadata);
+  if (hasDifferences(metadata, pickFields(before, metadata))) await muster.workflows.update(id, metadata);
   const code = { script, steps, variables };
-  const saved = differ(code, pick(before, code)) ? await muster.workflows.save(id, code) : undefined;
+  const saved = hasDifferences(code, pickFields(before, code)) ? await muster.workflows.save(id, code) : undefined;
   seen.set(id, digest);
-  return { ...result, outcome: 'updated', ...(saved ? warned(saved) : {}) };
+  return { ...result, outcome: 'updated', ...(saved ? warningsOf(saved) : {}) };
 }
 
 interface Pulling {
@@ -183,16 +187,16 @@ interface Pulling {
   force: boolean;
 }
 
-function pulled({ known, remote, seen, force: forced }: Pulling): Outcome {
+function pullOutcome({ known, remote, seen, force: forced }: Pulling): Outcome {
   if (!known) return 'pulled';
-  const [ours, theirs] = [digestOf(known.content), digestOf(contentOf(remote))];
+  const [ours, theirs] = [contentDigest(known.content), contentDigest(contentOf(remote))];
   if (ours === theirs) return 'unchanged';
-  // The folder still has the content of the last pull or push, so only the service has changed it.
+  // If the folder still has the content of the last pull or push, only the service has changed the workflow.
   return forced || seen.of(remote.id) === ours ? 'pulled' : 'conflict';
 }
 
 /** Finds a workflow by id. If the id does not exist, for example in another service, finds it by its unique name. */
-async function remoteOf(muster: Muster, id: string | null, name: string): Promise<Workflow | undefined> {
+async function findRemoteWorkflow(muster: Muster, id: string | null, name: string): Promise<Workflow | undefined> {
   if (id) {
     try {
       return await muster.workflows.get(id);
@@ -204,14 +208,14 @@ async function remoteOf(muster: Muster, id: string | null, name: string): Promis
   return named.length === 1 ? muster.workflows.get(named[0]!.id) : undefined;
 }
 
-async function chosen(call: Call, muster: Muster): Promise<Workflow[]> {
-  const all = named(await muster.workflows.list({ limit: 200 }).toArray(), call.list('only'));
+async function fetchSelectedWorkflows(call: Call, muster: Muster): Promise<Workflow[]> {
+  const all = filterByName(await muster.workflows.list({ limit: 200 }).toArray(), call.list('only'));
   const found: Workflow[] = [];
   for (const { id } of all) found.push(await muster.workflows.get(id));
   return found;
 }
 
-function named<T extends { name: string } | { content: WorkflowContent }>(all: T[], names: string[]): T[] {
+function filterByName<T extends { name: string } | { content: WorkflowContent }>(all: T[], names: string[]): T[] {
   return names.length ? all.filter((each) => names.includes('content' in each ? each.content.name : each.name)) : all;
 }
 
@@ -220,15 +224,17 @@ function contentOf(workflow: Workflow): WorkflowContent {
   return { name, description, variables, maxCostUsd, workflowPackInstallationId, script, steps };
 }
 
-function pick<T extends object>(from: WorkflowContent, like: T): T {
+function pickFields<T extends object>(from: WorkflowContent, like: T): T {
   return Object.fromEntries(Object.keys(like).map((key) => [key, from[key as keyof WorkflowContent]])) as T;
 }
 
-function differ(one: unknown, other: unknown): boolean {
-  return JSON.stringify(sorted(one)) !== JSON.stringify(sorted(other));
+function hasDifferences(one: unknown, other: unknown): boolean {
+  return JSON.stringify(withSortedKeys(one)) !== JSON.stringify(withSortedKeys(other));
 }
 
-function warned({ warnings }: { warnings?: { stepId: string | null; message: string }[] }): { warnings?: string[] } {
+function warningsOf({ warnings }: { warnings?: { stepId: string | null; message: string }[] }): {
+  warnings?: string[];
+} {
   return warnings?.length ? { warnings: warnings.map(({ message }) => message) } : {};
 }
 
@@ -237,10 +243,10 @@ function metadataText({ script: _script, steps: _steps, ...metadata }: WorkflowC
 }
 
 function stepsText(content: WorkflowContent | undefined): string {
-  return content?.steps.length ? `${JSON.stringify(sorted(content.steps), null, 2)}\n` : '';
+  return content?.steps.length ? `${JSON.stringify(withSortedKeys(content.steps), null, 2)}\n` : '';
 }
 
-function report({ terminal }: Call, results: Result[], onConflict: string): number {
+function printResults({ terminal }: Call, results: Result[], onConflict: string): number {
   terminal.table(
     results,
     [
@@ -255,9 +261,9 @@ function report({ terminal }: Call, results: Result[], onConflict: string): numb
     'There are no workflows.',
   );
   for (const { name, warnings = [] } of results)
-    for (const warning of warnings) terminal.say(inLine(`${name}: ${warning}`));
+    for (const warning of warnings) terminal.say(toSafeLine(`${name}: ${warning}`));
   const conflicts = results.filter(({ outcome }) => outcome === 'conflict');
-  for (const { name } of conflicts) terminal.say(inLine(`${name}: ${onConflict}`));
+  for (const { name } of conflicts) terminal.say(toSafeLine(`${name}: ${onConflict}`));
   return conflicts.length ? exitCodes.failed : exitCodes.ok;
 }
 
@@ -267,13 +273,13 @@ interface Change {
   files: { file: string; lines: string[] }[];
 }
 
-function written({ terminal }: Call, change: Change): string[] {
+function formatChange({ terminal }: Call, change: Change): string[] {
   return change.files.flatMap(({ file, lines }) => [
     terminal.paint('bold', change.new ? '--- does not exist in the service' : `--- service/${change.folder}/${file}`),
     terminal.paint('bold', `+++ ${change.folder}/${file}`),
     ...lines.map((line) => {
       const color = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : undefined;
-      return color ? terminal.paint(color, plain(line)) : plain(line);
+      return color ? terminal.paint(color, withoutControlCharacters(line)) : withoutControlCharacters(line);
     }),
   ]);
 }

@@ -4,11 +4,14 @@ import { readPlainFile, writePlainFile } from './plain-file';
 const file = '.muster.json';
 
 interface Kept {
-  /** By address of the service, then by workflow id: the digest of the content at the last pull or push. */
+  /** Digest of each workflow's content at the last pull or push, by address of the service and then by workflow id. */
   services: Record<string, Record<string, string>>;
 }
 
-/** The workflow contents at the last pull or push, by which a change on both sides is detected as a conflict. */
+/**
+ * Remembers the digest of each workflow at the last pull or push. If both the folder and the service differ from that
+ * digest, there is a conflict.
+ */
 export class LastSeen {
   private readonly kept: Kept;
   private readonly own: Record<string, string>;

@@ -7,11 +7,11 @@ import { longForm } from '@muster/testing';
 import { lineDiff } from './line-diff';
 
 describe('lineDiff', () => {
-  it('returns no lines for equal texts', () => {
+  it('a line diff of equal texts has no lines', () => {
     expect(lineDiff('a\nb', 'a\nb')).toEqual([]);
   });
 
-  it('shows changes with three lines of context, and marks a missing newline at the end', () => {
+  it('a line diff shows three lines around each change and marks a missing newline at the end of a text', () => {
     const lines = Array.from({ length: 20 }, (_, at) => `line ${at}`);
     const changed = [...lines];
     changed[10] = 'another';
@@ -23,7 +23,7 @@ describe('lineDiff', () => {
     ]);
   });
 
-  it('produces a patch that git apply accepts and that yields the second text', () => {
+  it('a line diff is a patch with which git apply turns the first text into the second', () => {
     const folder = mkdtempSync(join(tmpdir(), 'muster-diff-'));
     try {
       const line = fc.constantFrom('a', 'b', 'c', '', 'd\r');

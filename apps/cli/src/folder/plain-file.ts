@@ -4,10 +4,13 @@ import { usageFault } from '../frame/failure';
 // A folder of workflows can come from another person. A symbolic link in it could make a push upload any file of this
 // machine, or make a pull overwrite it. Therefore links are rejected and never followed.
 
-/** Windows has no such flag. Creating a link there requires privileges. */
+/**
+ * Flag with which opening a link fails. 0 on Windows, which has no such flag; creating a link there requires
+ * privileges.
+ */
 const noFollow = constants.O_NOFOLLOW ?? 0;
 
-/** Reads the bytes of a file. Undefined if the file does not exist. */
+/** Returns the bytes of a file, or undefined if the file does not exist. */
 export function readPlainFile(file: string): Buffer | undefined {
   try {
     return readFileSync(file, { flag: constants.O_RDONLY | noFollow } as unknown as { flag: string });

@@ -33,13 +33,13 @@ describe('a folder of workflows', () => {
   };
   const refused = /is a symbolic link, which is not followed/;
 
-  it('is read back with the content that was written', () => {
+  it('a workflow that was written to a folder is read back unchanged', () => {
     writeWorkflow(folder, claims);
     expect(readWorkflows(folder)).toEqual([claims]);
   });
 
   it.each(['claims/script.py', 'claims/steps.json', 'claims/workflow.json'])(
-    'is neither read nor written if %s is a symbolic link',
+    'a workflow is neither read nor written if its file %s is a symbolic link',
     (name) => {
       rmSync(join(folder, name), { force: true });
       symlinkSync(secret, join(folder, name));
@@ -49,7 +49,7 @@ describe('a folder of workflows', () => {
     },
   );
 
-  it('is neither read nor written if the folder of a workflow is a symbolic link', () => {
+  it('a workflow is neither read nor written if its folder is a symbolic link', () => {
     const elsewhere = join(folder, '../elsewhere');
     mkdirSync(elsewhere);
     writeFileSync(join(elsewhere, 'workflow.json'), '{"name":"Other"}');
@@ -59,13 +59,16 @@ describe('a folder of workflows', () => {
     expect(existsSync(join(elsewhere, 'script.py'))).toBe(false);
   });
 
-  it.each(['.gitattributes', '.muster.json'])('is not written if %s is a symbolic link', (name) => {
-    symlinkSync(secret, join(folder, name));
-    const write = () => {
-      writeWorkflow(folder, claims);
-      new LastSeen(folder, 'https://muster.example').save();
-    };
-    expect(write).toThrow(refused);
-    expect(readFileSync(secret, 'utf8')).toBe('hunter2');
-  });
+  it.each(['.gitattributes', '.muster.json'])(
+    'a folder of workflows is not written if its file %s is a symbolic link',
+    (name) => {
+      symlinkSync(secret, join(folder, name));
+      const write = () => {
+        writeWorkflow(folder, claims);
+        new LastSeen(folder, 'https://muster.example').save();
+      };
+      expect(write).toThrow(refused);
+      expect(readFileSync(secret, 'utf8')).toBe('hunter2');
+    },
+  );
 });

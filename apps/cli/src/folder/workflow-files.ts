@@ -18,7 +18,7 @@ export interface WorkflowContent {
 export interface LocalWorkflow {
   /** Name of the workflow's folder. */
   folder: string;
-  /** Null until the workflow is pushed. */
+  /** Id of the workflow in the service; null until the workflow is pushed. */
   id: string | null;
   content: WorkflowContent;
 }
@@ -28,7 +28,7 @@ const scriptFile = 'script.py';
 const stepsFile = 'steps.json';
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads all workflows of a folder. Each is a subfolder with its metadata, its script, byte for byte, and its steps. */
+/** Reads all workflows of a folder. Each workflow is a subfolder with its metadata, its script and its steps. */
 export function readWorkflows(folder: string): LocalWorkflow[] {
   if (!existsSync(folder))
     throw usageFault(`The folder ${folder} does not exist.`, `To create it, run muster workflows pull ${folder}.`);
@@ -67,9 +67,9 @@ export function writeWorkflow(folder: string, { folder: name, id, content }: Loc
   mkdirSync(at, { recursive: true });
   // Prevents git from converting the line endings of scripts.
   writePlainFile(join(folder, '.gitattributes'), '* -text\n');
-  writePlainFile(join(at, metadataFile), json({ id, ...metadata }));
-  putOrRemove(join(at, scriptFile), script);
-  putOrRemove(join(at, stepsFile), steps.length ? json(steps) : '');
+  writePlainFile(join(at, metadataFile), toJson({ id, ...metadata }));
+  writeOrRemove(join(at, scriptFile), script);
+  writeOrRemove(join(at, stepsFile), steps.length ? toJson(steps) : '');
 }
 
 /** Derives a folder name from a workflow's name that is not in `taken`. */
@@ -81,7 +81,7 @@ export function folderNameOf(name: string, taken: ReadonlySet<string>): string {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-');
   const trimmed = words.replace(/^-+|-+$/g, '');
-  // A file name can have at most 255 bytes.
+  // 60 characters have at most 240 bytes, and a file name can have at most 255 bytes.
   const slug = [...trimmed].slice(0, 60).join('') || 'workflow';
   for (let number = 1; ; number += 1) {
     const candidate = number === 1 ? slug : `${slug}-${number}`;
@@ -89,24 +89,24 @@ export function folderNameOf(name: string, taken: ReadonlySet<string>): string {
   }
 }
 
-/** Returns a digest that does not depend on the order of fields. */
-export function digestOf(content: WorkflowContent): string {
+/** Returns a digest of the content. The order of its fields does not affect the digest. */
+export function contentDigest(content: WorkflowContent): string {
   return createHash('sha256')
-    .update(JSON.stringify(sorted(content)))
+    .update(JSON.stringify(withSortedKeys(content)))
     .digest('hex');
 }
 
-export function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+export function withSortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedKeys);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
       .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([key, each]) => [key, sorted(each)]),
+      .map(([key, each]) => [key, withSortedKeys(each)]),
   );
 }
 
-function putOrRemove(file: string, text: string): void {
+function writeOrRemove(file: string, text: string): void {
   refuseLink(file);
   if (text) writePlainFile(file, text);
   else rmSync(file, { force: true });
@@ -132,6 +132,6 @@ function readText(file: string): string | undefined {
   }
 }
 
-function json(value: unknown): string {
+function toJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

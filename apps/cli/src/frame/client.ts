@@ -2,7 +2,7 @@ import { Muster } from '@muster/sdk';
 import type { Login } from './logins';
 import { version } from './version';
 
-/** Maximum size of a response body; larger than every response that a command reads completely. */
+/** Maximum size of a response body, in bytes. Every response that a command reads completely is smaller. */
 const maxResponseBytes = 64 * 1024 * 1024;
 
 export function clientOf({ url, apiKey, session }: Login): Muster {

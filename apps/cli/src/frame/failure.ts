@@ -30,7 +30,7 @@ export interface Explained {
   exitCode: number;
 }
 
-/** The fields of the login in use that an error message can contain. */
+/** Fields of the current login that an error message can contain. */
 interface UsedLogin {
   url: string;
   session?: string;
@@ -39,12 +39,12 @@ interface UsedLogin {
 
 /** Converts any thrown value to an error message, a hint and an exit code. */
 export function explain(thrown: unknown, login?: UsedLogin): Explained {
-  if (isMusterError(thrown)) return explainAnswer(thrown, login);
+  if (isMusterError(thrown)) return explainServiceError(thrown, login);
   if (thrown instanceof Failure) {
     const { hint, exitCode = exitCodes.failed } = thrown.options;
     return { code: thrown.code, message: thrown.message, hint, exitCode, fields: [] };
   }
-  if (thrown instanceof TypeError && login) return notLikeMuster(login);
+  if (thrown instanceof TypeError && login) return notMusterFailure(login);
   const { code, message, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   const known = typeof code === 'string' && /^E[A-Z]+$/.test(code);
   const said = (known && path !== undefined && ofFiles[code]?.(path)) || undefined;
@@ -57,18 +57,21 @@ export function explain(thrown: unknown, login?: UsedLogin): Explained {
   };
 }
 
-/** The error for a response without the expected fields. The command failed with a TypeError when it read them. */
-function notLikeMuster({ url }: UsedLogin): Explained {
+/**
+ * Returns the error for a response without the expected fields. A command that reads missing fields fails with a
+ * TypeError.
+ */
+function notMusterFailure({ url }: UsedLogin): Explained {
   return {
     code: 'not_muster',
     message: `The server at ${url} does not respond like a Muster service.`,
-    hint: hintOfAddress(url),
+    hint: addressHint(url),
     fields: [],
     exitCode: exitCodes.refused,
   };
 }
 
-function hintOfAddress(url: string): string {
+function addressHint(url: string): string {
   return `Check the address: ${url} must be the address of the console without /app.`;
 }
 
@@ -78,24 +81,24 @@ interface Said {
   hint?: string;
 }
 
-const notAllowed = (path: string): Said => ({
+const permissionMessage = (path: string): Said => ({
   message: `You are not permitted to read or write ${path}.`,
   exitCode: exitCodes.refused,
   hint: 'To store logins in another folder, set MUSTER_CONFIG_DIR. MUSTER_URL and MUSTER_API_KEY need no file.',
 });
 
-/** Messages for the errors of the local file system. */
+/** Messages for errors of the local file system, by error code. Each function gets the path of the file. */
 const ofFiles: Record<string, (path: string) => Said> = {
   ENOENT: (path) => ({ message: `File not found: ${path}`, exitCode: exitCodes.usage }),
   EISDIR: (path) => ({ message: `${path} is a folder, not a file.`, exitCode: exitCodes.usage }),
   ENOTDIR: (path) => ({ message: `A parent of ${path} is not a folder.`, exitCode: exitCodes.usage }),
-  EACCES: notAllowed,
-  EPERM: notAllowed,
-  EROFS: notAllowed,
+  EACCES: permissionMessage,
+  EPERM: permissionMessage,
+  EROFS: permissionMessage,
   ENOSPC: (path) => ({ message: `${path} cannot be written because its disk is full.`, exitCode: exitCodes.failed }),
 };
 
-function explainAnswer(error: MusterError, login?: UsedLogin): Explained {
+function explainServiceError(error: MusterError, login?: UsedLogin): Explained {
   const { code, status, requestId, fields, message } = error;
   const at = login ? ` at ${login.url}` : '';
   const said = status === 0 && code === 'unreachable' ? message.replace('The service', `The service${at}`) : message;
@@ -111,7 +114,7 @@ function exitCodeOf({ code, status }: MusterError): number {
 
 function hintOf({ code, status, problem }: MusterError, login?: UsedLogin): string | undefined {
   const url = login?.url ?? 'https://…';
-  if (code === 'not_muster') return hintOfAddress(url);
+  if (code === 'not_muster') return addressHint(url);
   if (code === 'redirected') return 'Sign in at the address of your Muster service: muster login --url …';
   if (code === 'unreachable') {
     return 'Check that the service is running. If its address is different, sign in there: muster login --url …';

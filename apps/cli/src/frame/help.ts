@@ -1,4 +1,4 @@
-import { columns } from '../output/table';
+import { alignColumns } from '../output/table';
 import type { Command, Option } from './command';
 import { globalOptions } from './parse';
 
@@ -7,7 +7,7 @@ export function overview(commands: readonly Command[]): string {
   return [
     'Start worker machines, run workflows on them and follow the runs.',
     '',
-    ...columns(rows),
+    ...alignColumns(rows),
     '',
     'Every command accepts --json, --context NAME and --help.',
     'Agents, workflows, schedules and packs are specified by name or id.',
@@ -18,7 +18,7 @@ export function overview(commands: readonly Command[]): string {
 
 export function helpOf({ words, args = '', summary, more, options = {} }: Command): string {
   const rows = Object.entries({ ...options, ...globalOptions }).map(([name, option]) => [
-    `  ${written(name, option)}`,
+    `  ${formatOption(name, option)}`,
     option.about + (option.multiple ? ' (repeatable)' : ''),
   ]);
   return [
@@ -27,10 +27,10 @@ export function helpOf({ words, args = '', summary, more, options = {} }: Comman
     `${summary}.`,
     ...(more ? ['', more] : []),
     '',
-    ...columns(rows),
+    ...alignColumns(rows),
   ].join('\n');
 }
 
-function written(name: string, { short, type, value = 'VALUE' }: Option): string {
+function formatOption(name: string, { short, type, value = 'VALUE' }: Option): string {
   return `${short ? `-${short}, ` : ''}--${name}${type === 'string' ? ` ${value}` : ''}`;
 }

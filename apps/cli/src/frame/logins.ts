@@ -72,12 +72,12 @@ export class Logins {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { current: null, contexts: {} };
       throw error;
     }
-    const kept = keptIn(text);
+    const kept = parseLogins(text);
     if (!kept) throw usageFault(`${this.file} is not a valid logins file.`, 'Delete it and sign in again.');
     return kept;
   }
 
-  /** Replaces the file atomically. Other users can never read it, not even while it is being written. */
+  /** Replaces the file of logins atomically. Other users cannot read the file, not even while it is being written. */
   private write(kept: Kept): void {
     mkdirSync(this.environment.configFolder, { recursive: true, mode: 0o700 });
     const draft = `${this.file}.${process.pid}`;
@@ -93,7 +93,7 @@ export class Logins {
   }
 }
 
-function keptIn(text: string): Kept | undefined {
+function parseLogins(text: string): Kept | undefined {
   try {
     const { current, contexts } = JSON.parse(text) as Partial<Kept>;
     if (typeof contexts !== 'object' || contexts === null || Array.isArray(contexts)) return undefined;

@@ -13,19 +13,19 @@ const allCommandsHint = 'To list all commands, run muster --help.';
 
 /** Runs one command line and returns its exit code. Never throws. */
 export async function runCli(typed: string[], environment: Environment): Promise<number> {
-  const argv = commandFirst(typed);
+  const argv = moveGlobalOptionsToEnd(typed);
   const terminal = new Terminal({ json: argv.includes('--json'), noColor: environment.noColor });
   let known: Login | undefined;
   try {
-    if (argv.length === 0 || ['--help', '-h', 'help'].includes(argv[0]!)) return help(terminal, argv.slice(1));
+    if (argv.length === 0 || ['--help', '-h', 'help'].includes(argv[0]!)) return printHelp(terminal, argv.slice(1));
     if (argv[0] === '--version' || argv[0] === 'version') {
       terminal.print(version);
       return exitCodes.ok;
     }
     const { command, rest } = findCommand(argv);
-    if (!command) return group(terminal, argv);
+    if (!command) return printGroup(terminal, argv);
     const { args, values } = parse(command, rest);
-    if (values['help']) return help(terminal, command.words.split(' '));
+    if (values['help']) return printHelp(terminal, command.words.split(' '));
     const logins = new Logins(environment);
     const login = () => (known ??= logins.find(values['context'] as string | undefined));
     const call: Call = {
@@ -49,8 +49,8 @@ export async function runCli(typed: string[], environment: Environment): Promise
   }
 }
 
-/** Moves global options that precede the command name to the end: `muster --json jobs list`. */
-function commandFirst(typed: string[]): string[] {
+/** Moves global options before the command name to the end, so that `--json jobs list` becomes `jobs list --json`. */
+function moveGlobalOptionsToEnd(typed: string[]): string[] {
   const before: string[] = [];
   const rest = [...typed];
   while (rest.length > 0) {
@@ -72,16 +72,19 @@ function findCommand(argv: string[]): { command?: Command; rest: string[] } {
 }
 
 /** Prints the commands of a group, such as `muster agents`. Throws a usage error if the group does not exist. */
-function group(terminal: Terminal, argv: string[]): number {
+function printGroup(terminal: Terminal, argv: string[]): number {
   const words = argv.filter((each) => !each.startsWith('-'));
   const below = commands.filter((each) => each.words.startsWith(`${words[0]} `));
   if (below.length && (words.length === 1 || argv.some((each) => each === '--help' || each === '-h'))) {
-    return help(terminal, words.slice(0, 1));
+    return printHelp(terminal, words.slice(0, 1));
   }
-  throw usageFault(`There is no command ${words.slice(0, 2).join(' ') || argv[0]}.`, near(words) ?? allCommandsHint);
+  throw usageFault(
+    `There is no command ${words.slice(0, 2).join(' ') || argv[0]}.`,
+    suggestCommand(words) ?? allCommandsHint,
+  );
 }
 
-function help(terminal: Terminal, words: string[]): number {
+function printHelp(terminal: Terminal, words: string[]): number {
   const typed = words.filter((each) => !each.startsWith('-')).join(' ');
   const command = commands.find((each) => each.words === typed);
   const below = typed ? commands.filter((each) => each.words.startsWith(`${typed} `)) : commands;
@@ -90,7 +93,7 @@ function help(terminal: Terminal, words: string[]): number {
   return exitCodes.ok;
 }
 
-function near(words: string[]): string | undefined {
+function suggestCommand(words: string[]): string | undefined {
   const [first = ''] = words;
   const guess = commands.find(({ words: each }) => each.split(' ').some((word) => word.startsWith(first.slice(0, 3))));
   return guess && first.length >= 3 ? `Did you mean muster ${guess.words}? ${allCommandsHint}` : undefined;

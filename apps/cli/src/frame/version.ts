@@ -1,4 +1,4 @@
-/** Defined by the one-file build. */
+/** Version of Muster. Only the one-file build defines it. */
 declare const EMBEDDED_VERSION: string | undefined;
 
 export const version = typeof EMBEDDED_VERSION === 'string' ? EMBEDDED_VERSION : '0.0.0-source';

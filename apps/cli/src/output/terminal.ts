@@ -1,6 +1,6 @@
 import type { Explained } from '../frame/failure';
-import { plain, withoutOrders } from './plain';
-import { cell, columns, cut } from './table';
+import { withoutControlCharacters, withoutControlSequences } from './plain';
+import { cellText, alignColumns, truncate } from './table';
 
 type Color = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
 const codes: Record<Color, number> = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 };
@@ -60,18 +60,18 @@ export class Terminal {
     const head = shown.map(({ title }) => this.paint('dim', title));
     const body = rows.map((row) =>
       shown.map(({ of, color }) => {
-        const text = cell(of(row));
+        const text = cellText(of(row));
         const wanted = color?.(row);
         return wanted ? this.paint(wanted, text) : text;
       }),
     );
     const width = process.stdout.isTTY ? process.stdout.columns : undefined;
-    this.print(columns([head, ...body], width).join('\n'));
+    this.print(alignColumns([head, ...body], width).join('\n'));
   }
 
   /** Prints one resource, with one field per line. */
   fields(value: object, shown: [string, unknown][]): void {
-    this.show(value, () => columns(shown.map(([name, of]) => [this.paint('dim', name), cell(of)])).join('\n'));
+    this.show(value, () => alignColumns(shown.map(([name, of]) => [this.paint('dim', name), cellText(of)])).join('\n'));
   }
 
   paint(color: Color, text: string, stream: NodeJS.WriteStream = process.stdout): string {
@@ -87,7 +87,7 @@ export class Terminal {
       return;
     }
     const width = (process.stderr.columns ?? 80) - 1;
-    this.progressLine = cut(plain(`${word}${more}`).replace(/\s+/g, ' '), width);
+    this.progressLine = truncate(withoutControlCharacters(`${word}${more}`).replace(/\s+/g, ' '), width);
     process.stderr.write(clearLine + this.paint('dim', this.progressLine, process.stderr));
   }
 
@@ -101,9 +101,9 @@ export class Terminal {
     if (this.json) {
       return this.say(JSON.stringify({ error: { code, message, status, requestId, fields, hint, exitCode } }));
     }
-    const inBrackets = [cell(code), requestId ? `request ${cell(requestId)}` : ''].filter(Boolean).join(', ');
-    this.say(`${this.paint('red', 'muster:', process.stderr)} ${cell(message)} (${inBrackets})`);
-    for (const fault of fields) this.say(`  ${cell(fault.field)}: ${cell(fault.message)}`);
+    const inBrackets = [cellText(code), requestId ? `request ${cellText(requestId)}` : ''].filter(Boolean).join(', ');
+    this.say(`${this.paint('red', 'muster:', process.stderr)} ${cellText(message)} (${inBrackets})`);
+    for (const fault of fields) this.say(`  ${cellText(fault.field)}: ${cellText(fault.message)}`);
     if (hint) this.say(`  ${hint}`);
   }
 
@@ -111,7 +111,7 @@ export class Terminal {
   private write(stream: NodeJS.WriteStream, text: string): void {
     if (this.progressLine) process.stderr.write(clearLine);
     // A name, a message or a log can contain control sequences, which a terminal would execute.
-    stream.write(stream.isTTY ? withoutOrders(text) : text);
+    stream.write(stream.isTTY ? withoutControlSequences(text) : text);
     if (this.progressLine) process.stderr.write(this.paint('dim', this.progressLine, process.stderr));
   }
 }

@@ -5,24 +5,24 @@ const units: [string, number][] = [
 ];
 
 /** Formats a time relative to now: `3 min ago` or `in 3 min`. */
-export function ago(time: string | null | undefined, now = Date.now()): string {
+export function relativeTime(time: string | null | undefined, now = Date.now()): string {
   if (!time) return '-';
   const seconds = Math.round((now - Date.parse(time)) / 1000);
-  return seconds >= 0 ? `${span(seconds)} ago` : `in ${span(-seconds)}`;
+  return seconds >= 0 ? `${formatSeconds(seconds)} ago` : `in ${formatSeconds(-seconds)}`;
 }
 
-export function duration(ms: number | null | undefined): string {
+export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '-';
-  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : span(Math.round(ms / 1000));
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : formatSeconds(Math.round(ms / 1000));
 }
 
-export function usd(amount: number | null | undefined): string {
+export function formatUsd(amount: number | null | undefined): string {
   return amount === null || amount === undefined
     ? '-'
     : `$${amount.toFixed(amount !== 0 && Math.abs(amount) < 1 ? 4 : 2)}`;
 }
 
-function span(seconds: number): string {
+function formatSeconds(seconds: number): string {
   const unit = units.find(([, length]) => seconds >= length * 2);
   return unit ? `${Math.floor(seconds / unit[1])} ${unit[0]}` : `${seconds} s`;
 }

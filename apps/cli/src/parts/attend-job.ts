@@ -1,8 +1,8 @@
 import type { Job, Muster } from '@muster/sdk';
 import { exitCodes, explain } from '../frame/failure';
-import { inBlock, inLine } from '../output/plain';
+import { toSafeBlock, toSafeLine } from '../output/plain';
 import type { Terminal } from '../output/terminal';
-import { duration, statusColor, usd } from '../output/words';
+import { formatDuration, statusColor, formatUsd } from '../output/words';
 import { onInterrupt } from './interrupts';
 import { printLine } from './log-lines';
 
@@ -29,7 +29,7 @@ export async function attendJob(id: string, { muster, terminal, withLog, mayCanc
     terminal.say('\nCancelling the run. Press Ctrl-C again to exit without waiting for it.');
     muster.jobs
       .cancel(id, 'interrupted at the command line')
-      .catch((error: unknown) => terminal.say(`The run could not be cancelled: ${inLine(explain(error).message)}`));
+      .catch((error: unknown) => terminal.say(`The run could not be cancelled: ${toSafeLine(explain(error).message)}`));
   });
   const log = withLog ? followLog(id, muster, terminal, leave.signal) : Promise.resolve();
   try {
@@ -39,7 +39,7 @@ export async function attendJob(id: string, { muster, terminal, withLog, mayCanc
     });
     await Promise.race([log, new Promise((resolve) => setTimeout(resolve, lastLinesMs).unref())]);
     terminal.close();
-    sayEnd(terminal, job);
+    printEnd(terminal, job);
     return job.status === 'completed' ? exitCodes.ok : exitCodes.failed;
   } catch (error) {
     if (!leave.signal.aborted) throw error;
@@ -52,12 +52,15 @@ export async function attendJob(id: string, { muster, terminal, withLog, mayCanc
   }
 }
 
-/** Prints the log of a run. An error is only reported, so that the command still waits for the run. */
+/**
+ * Prints the log of a run while the run continues. An error is printed and not thrown, so that the command still waits
+ * for the run.
+ */
 async function followLog(id: string, muster: Muster, terminal: Terminal, signal: AbortSignal): Promise<void> {
   try {
     for await (const line of muster.jobs.logs(id, { follow: true, signal })) printLine(terminal, line, { aside: true });
   } catch (error) {
-    if (!signal.aborted) terminal.say(`The log is not available: ${inLine(explain(error).message)}`);
+    if (!signal.aborted) terminal.say(`The log is not available: ${toSafeLine(explain(error).message)}`);
   }
 }
 
@@ -65,22 +68,22 @@ function progressOf(job: Job): [word: string, more: string] {
   const { status, progress, waiting, cancelling, startedAt, queuedAt } = job;
   if (cancelling) return ['cancelling: waiting for the machine to stop the run', ''];
   if (status === 'queued')
-    return [`queued${waiting ? `: ${waiting.reason.replaceAll('_', ' ')}` : ''}`, since(queuedAt)];
+    return [`queued${waiting ? `: ${waiting.reason.replaceAll('_', ' ')}` : ''}`, elapsedSince(queuedAt)];
   const steps = progress.stepsTotal ? `, ${progress.stepsPassed} of ${progress.stepsTotal} steps` : '';
-  return [status, `${since(startedAt)}${steps}${progress.currentStep ? `: ${progress.currentStep}` : ''}`];
+  return [status, `${elapsedSince(startedAt)}${steps}${progress.currentStep ? `: ${progress.currentStep}` : ''}`];
 }
 
-function since(time: string | null): string {
-  return time ? ` ${duration(Date.now() - Date.parse(time))}` : '';
+function elapsedSince(time: string | null): string {
+  return time ? ` ${formatDuration(Date.now() - Date.parse(time))}` : '';
 }
 
-function sayEnd(terminal: Terminal, job: Job): void {
+function printEnd(terminal: Terminal, job: Job): void {
   if (terminal.json) return terminal.show(job, '');
   const { id, status, error, errorCode, durationMs, totalCostUsd, progress } = job;
   const color = statusColor(status) ?? 'yellow';
   const steps = progress.stepsTotal ? `, ${progress.stepsPassed} of ${progress.stepsTotal} steps passed` : '';
-  terminal.say(
-    `${terminal.paint(color, status, process.stderr)} after ${duration(durationMs)}${steps}, ${usd(totalCostUsd)} (run ${id})`,
-  );
-  if (error && status !== 'completed') terminal.say(`${errorCode ? `${errorCode}: ` : ''}${inBlock(error)}`);
+  const outcome = terminal.paint(color, status, process.stderr);
+  const cost = formatUsd(totalCostUsd);
+  terminal.say(`${outcome} after ${formatDuration(durationMs)}${steps}, ${cost} (run ${id})`);
+  if (error && status !== 'completed') terminal.say(`${errorCode ? `${errorCode}: ` : ''}${toSafeBlock(error)}`);
 }

@@ -1,6 +1,9 @@
 import type { Agent } from '@muster/sdk';
 
-/** Lists the capabilities that a machine has, and those that it lacks, with details. Null if a list is empty. */
+/**
+ * Returns two rows: the capabilities that the machine has, and the capabilities that it lacks, with details. The second
+ * element of a row is null if it lists none.
+ */
 export function capabilityLines(capabilities: Agent['capabilities']): [string, string | null][] {
   const lines = (available: boolean) =>
     (capabilities ?? [])

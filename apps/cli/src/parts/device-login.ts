@@ -7,7 +7,7 @@ import type { Call } from '../frame/command';
 import { exitCodes, Failure } from '../frame/failure';
 
 /** Requests a login for this machine, and prints the page where a person can approve it. */
-export async function beginDevice({ terminal, environment }: Call, url: string): Promise<DeviceCodes> {
+export async function requestDeviceLogin({ terminal, environment }: Call, url: string): Promise<DeviceCodes> {
   const { client } = new Muster({ baseUrl: url });
   const codes = await deviceBegin({ client, body: { client_id: 'muster', device_name: `muster on ${hostname()}` } });
   terminal.say(`Open ${codes.verification_uri_complete}\nand approve the login with the code ${codes.user_code}.`);
@@ -15,11 +15,15 @@ export async function beginDevice({ terminal, environment }: Call, url: string):
   return codes;
 }
 
-/** Waits until a person approves the login and returns the API key. Undefined if the signal ends the wait. */
-export async function keyOfDevice(url: string, codes: DeviceCodes, signal?: AbortSignal): Promise<string | undefined> {
+/** Waits until a person approves the login, and returns the API key. Returns undefined if the signal aborts. */
+export async function waitForDeviceKey(
+  url: string,
+  codes: DeviceCodes,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
   const { client } = new Muster({ baseUrl: url });
   let seconds = codes.interval;
-  while (await hasWaited(seconds, signal)) {
+  while (await waitUnlessAborted(seconds, signal)) {
     try {
       return (await deviceToken({ client, body: { device_code: codes.device_code } })).access_token;
     } catch (error) {
@@ -36,7 +40,7 @@ export async function keyOfDevice(url: string, codes: DeviceCodes, signal?: Abor
   return undefined;
 }
 
-async function hasWaited(seconds: number, signal?: AbortSignal): Promise<boolean> {
+async function waitUnlessAborted(seconds: number, signal?: AbortSignal): Promise<boolean> {
   try {
     await wait(seconds * 1000, undefined, { signal });
     return true;

@@ -7,31 +7,32 @@ export function isId(text: string): boolean {
   return uuid.test(text);
 }
 
-export async function agentId(muster: Muster, name: string): Promise<string> {
+export async function findAgentId(muster: Muster, name: string): Promise<string> {
   if (isId(name)) return name;
-  return (await oneNamed<Agent>('agent', name, muster.agents.list({ q: name, limit: 200 }), 'muster agents list')).id;
+  return (await findOnlyNamed<Agent>('agent', name, muster.agents.list({ q: name, limit: 200 }), 'muster agents list'))
+    .id;
 }
 
-export async function workflowId(muster: Muster, name: string): Promise<string> {
+export async function findWorkflowId(muster: Muster, name: string): Promise<string> {
   if (isId(name)) return name;
   const list = muster.workflows.list({ q: name, limit: 200 });
-  return (await oneNamed<WorkflowSummary>('workflow', name, list, 'muster workflows list')).id;
+  return (await findOnlyNamed<WorkflowSummary>('workflow', name, list, 'muster workflows list')).id;
 }
 
-export async function scheduleId(muster: Muster, name: string): Promise<string> {
+export async function findScheduleId(muster: Muster, name: string): Promise<string> {
   if (isId(name)) return name;
   const list = muster.schedules.list({ limit: 200 });
-  return (await oneNamed<Schedule>('schedule', name, list, 'muster schedules list')).id;
+  return (await findOnlyNamed<Schedule>('schedule', name, list, 'muster schedules list')).id;
 }
 
-/** Finds a pack by id, worker key or name. */
-export async function packId(muster: Muster, name: string): Promise<string> {
+/** Returns the id of a pack that is specified by its id, the worker key of its process, or its name. */
+export async function findPackId(muster: Muster, name: string): Promise<string> {
   if (isId(name)) return name;
   const packs = await muster.packs.list().toArray();
   const byKey = packs.find(({ workerKey }) => workerKey === name);
   return (
     byKey ??
-    one(
+    requireOnlyOne(
       'pack',
       name,
       packs.filter((each) => each.name === name),
@@ -40,23 +41,23 @@ export async function packId(muster: Muster, name: string): Promise<string> {
   ).id;
 }
 
-export async function installation(muster: Muster, name: string, pack?: string): Promise<PackInstallation> {
+export async function findInstallation(muster: Muster, name: string, pack?: string): Promise<PackInstallation> {
   if (isId(name)) return muster.installations.get(name);
-  const list = muster.installations.list({ limit: 200, ...(pack ? { packId: await packId(muster, pack) } : {}) });
-  return oneNamed('installation', name, list, 'muster packs installations');
+  const list = muster.installations.list({ limit: 200, ...(pack ? { packId: await findPackId(muster, pack) } : {}) });
+  return findOnlyNamed('installation', name, list, 'muster packs installations');
 }
 
-/** Finds a version by id, number (`3` or `#3`) or label. */
-export async function versionOf(muster: Muster, pack: string, name: string): Promise<PackVersion> {
+/** Finds a version of a pack by its id, its number (`3` or `#3`) or its label. */
+export async function findVersion(muster: Muster, pack: string, name: string): Promise<PackVersion> {
   const versions = await muster.packs.versions(pack).toArray();
   const found = versions.filter(
     ({ versionId, number, label }) => versionId === name || label === name || String(number) === name.replace('#', ''),
   );
-  return one('version', name, found, 'muster packs versions <pack>');
+  return requireOnlyOne('version', name, found, 'muster packs versions <pack>');
 }
 
 /** Finds the only item with this name. Keeps only matching items in memory, because the list can be long. */
-async function oneNamed<T extends { name: string }>(
+async function findOnlyNamed<T extends { name: string }>(
   kind: string,
   name: string,
   list: AsyncIterable<T>,
@@ -64,10 +65,10 @@ async function oneNamed<T extends { name: string }>(
 ): Promise<T> {
   const found: T[] = [];
   for await (const each of list) if (each.name === name) found.push(each);
-  return one(kind, name, found, all);
+  return requireOnlyOne(kind, name, found, all);
 }
 
-function one<T>(kind: string, name: string, found: T[], all: string): T {
+function requireOnlyOne<T>(kind: string, name: string, found: T[], all: string): T {
   if (found.length === 1) return found[0]!;
   const message = found.length
     ? `${found.length} ${kind}s are named ${name}. Specify the id instead.`

@@ -5,13 +5,13 @@ import { usageFault } from '../frame/failure';
 import type { Terminal } from '../output/terminal';
 
 /** Reads all of stdin. */
-export async function stdinBytes(): Promise<Buffer> {
+export async function readStdin(): Promise<Buffer> {
   return buffer(process.stdin);
 }
 
 /** Reads a secret from stdin, or from a prompt without echo. Removes one newline at its end. */
 export async function readSecret(terminal: Terminal, question: string): Promise<string> {
-  const text = terminal.canAsk ? await ask(question, { hidden: true }) : (await stdinBytes()).toString('utf8');
+  const text = terminal.canAsk ? await ask(question, { hidden: true }) : (await readStdin()).toString('utf8');
   const secret = text.replace(/\r?\n$/, '');
   if (!secret) throw usageFault('The value is empty.', 'Pipe it to stdin, or type it in a terminal.');
   return secret;
@@ -19,7 +19,7 @@ export async function readSecret(terminal: Terminal, question: string): Promise<
 
 interface AskOptions {
   hidden?: boolean;
-  /** Ends the prompt. The promise then stays pending. */
+  /** Signal that ends the prompt when it aborts. The promise of the answer then stays pending. */
   signal?: AbortSignal;
 }
 
@@ -28,7 +28,8 @@ export function ask(question: string, { hidden = false, signal }: AskOptions = {
   const echo = new Writable({
     write: (chunk: Buffer, _encoding, done) => (hidden ? done() : void process.stderr.write(chunk, () => done())),
   });
-  // This turns off the terminal's own echo. It comes before the prompt, so that no early key press is displayed.
+  // Creating the interface turns off the terminal's echo. The prompt is printed afterwards, so that no early key press
+  // is displayed.
   const lines = createInterface({ input: process.stdin, output: echo, terminal: true, historySize: 0 });
   process.stderr.write(question);
   return new Promise((resolve, reject) => {

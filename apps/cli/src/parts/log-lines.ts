@@ -1,5 +1,5 @@
 import type { LogLine } from '@muster/sdk';
-import { inBlock } from '../output/plain';
+import { toSafeBlock } from '../output/plain';
 import type { Terminal } from '../output/terminal';
 
 const colors = { debug: 'dim', info: undefined, warn: 'yellow', error: 'red' } as const;
@@ -10,7 +10,7 @@ export function printLine(terminal: Terminal, line: LogLine, { aside = false } =
   const stream = terminal.json ? process.stderr : process.stdout;
   const time = terminal.paint('dim', line.timestamp.slice(11, 19), stream);
   const color = colors[line.level];
-  const message = inBlock(line.message);
+  const message = toSafeBlock(line.message);
   const text = `${time} ${color ? terminal.paint(color, message, stream) : message}`;
   if (terminal.json) terminal.say(text);
   else terminal.print(text);

@@ -29,7 +29,7 @@ describe('a worker as a systemd service', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('installs a unit that starts at boot with its variables in a private file, and removes both', () => {
+  it('a system unit starts at boot, has its variables in a private file, and is removed with that file', () => {
     const unit = new SystemdUnit(systemd('system'), place);
     expect(unit.isInstalled).toBe(false);
     expect(unit.install(given)).toBeNull();
@@ -52,7 +52,7 @@ describe('a worker as a systemd service', () => {
     expect(calls).toContain('systemctl disable --now muster-worker.service');
   });
 
-  it('installs a user unit with lingering, and returns an instruction if lingering is not permitted', () => {
+  it('installing a user unit enables lingering, or returns an instruction if lingering is not permitted', () => {
     const elsewhere = new SystemdUnit(systemd('user'), { folder: '/srv/other', isUsual: false });
     expect(elsewhere.name).toMatch(/^muster-worker-[0-9a-f]{8}\.service$/);
     const unit = new SystemdUnit(systemd('user'), place);
@@ -64,7 +64,7 @@ describe('a worker as a systemd service', () => {
     unit.remove();
   });
 
-  itVerifies('writes a unit that systemd-analyze verifies without a warning', () => {
+  itVerifies('systemd-analyze verifies the systemd unit of a worker without a warning', () => {
     const unit = new SystemdUnit(systemd('system'), place);
     unit.install({ ...given, program: process.execPath });
     const path = join(folder, 'units/muster-worker.service');

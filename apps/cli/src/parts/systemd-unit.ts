@@ -4,7 +4,10 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Systemd {
-  /** System units start at boot. User units start at the user's first login, or at boot if the user lingers. */
+  /**
+   * System units start at boot. User units start at the user's first login, or at boot if lingering is enabled for the
+   * user.
+   */
   scope: 'system' | 'user';
   folder: string;
   call: (program: 'systemctl' | 'loginctl', args: string[]) => string;
@@ -32,7 +35,7 @@ export interface ServicePlace {
   log: string;
   agentId: string;
   environment: Record<string, string>;
-  /** Whether this is the default folder. The unit of any other folder has a suffix in its name. */
+  /** Whether the folder is the default folder of workers. The unit of any other folder has a suffix in its name. */
   isUsual: boolean;
 }
 
@@ -60,12 +63,12 @@ export class SystemdUnit {
   install({ program, log, agentId, environment }: ServicePlace): string | null {
     mkdirSync(this.systemd.folder, { recursive: true });
     rmSync(this.variables, { force: true });
-    writeFileSync(this.variables, environmentFile(environment), { mode: 0o600, flag: 'wx' });
+    writeFileSync(this.variables, formatEnvironmentFile(environment), { mode: 0o600, flag: 'wx' });
     const { scope } = this.systemd;
     writeFileSync(this.path, unitText({ ...this.place, program, log, agentId, variables: this.variables, scope }));
     this.systemctl('daemon-reload');
     this.systemctl('enable', this.name);
-    return scope === 'user' ? this.linger() : null;
+    return scope === 'user' ? this.enableLinger() : null;
   }
 
   start(): void {
@@ -83,7 +86,7 @@ export class SystemdUnit {
     this.systemctl('daemon-reload');
   }
 
-  private linger(): string | null {
+  private enableLinger(): string | null {
     try {
       this.systemd.call('loginctl', ['enable-linger']);
       return null;
@@ -130,7 +133,7 @@ WantedBy=${scope === 'user' ? 'default.target' : 'multi-user.target'}
 }
 
 /** Formats variables for systemd's EnvironmentFile, with its quotes and escapes. */
-function environmentFile(environment: Record<string, string>): string {
+function formatEnvironmentFile(environment: Record<string, string>): string {
   return Object.entries(environment)
     .map(([name, value]) => `${name}="${value.replaceAll(/["\\$`]/g, '\\$&')}"\n`)
     .join('');

@@ -1,7 +1,7 @@
 import { usageFault } from '../frame/failure';
 
 /** Parses pairs such as `CLAIM_ID=C-1042`. */
-export function variablesOf(pairs: string[]): Record<string, string> {
+export function parseVariables(pairs: string[]): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const pair of pairs) {
     const at = pair.indexOf('=');

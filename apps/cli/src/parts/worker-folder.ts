@@ -71,8 +71,8 @@ export class WorkerFolder {
   }
 
   /**
-   * Process id of the running worker, read from its lock file. The start time must match too, because another process
-   * can have the same id by now.
+   * Returns the process id of the running worker from its lock file, or undefined if the worker does not run. The start
+   * time must match too, because another process can have the same id by now.
    */
   runningPid(): number | undefined {
     try {
@@ -112,7 +112,7 @@ export class WorkerFolder {
     }
   }
 
-  lastWords(lines = 5): string {
+  lastLogLines(lines = 5): string {
     return existsSync(this.log) ? readFileSync(this.log, 'utf8').trim().split('\n').slice(-lines).join('\n') : '';
   }
 }
@@ -126,6 +126,7 @@ interface Lock {
 function startTimeOf(pid: number): string {
   if (!existsSync('/proc/self/stat')) return '';
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The program name can contain any character and ends at the last bracket. Field 22 is the 20th field after it.
+  // The second field is the program name in brackets, which can contain any character. The start time is field 22, the
+  // 20th field after the name.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]!;
 }

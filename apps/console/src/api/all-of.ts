@@ -6,7 +6,7 @@ type Read<T> = (page: { limit: number; cursor?: string }) => Promise<{ items: T[
 
 export interface Found<T> {
   items: T[];
-  /** Whether the list has items that were not read. */
+  /** Whether the list has more items than were read. */
   isMore: boolean;
 }
 

@@ -15,12 +15,12 @@ export class ApiError extends Error {
     this.problem = problem;
     this.code = problem.code ?? `http_${status}`;
     this.requestId = problem.requestId;
-    this.fields = (problem.errors ?? []).map(faultOf);
+    this.fields = (problem.errors ?? []).map(toFieldError);
   }
 }
 
 /** Validation error of a field, or of a file in a bundle. */
-function faultOf(fault: { field?: string; message?: string; path?: string; reason?: string }) {
+function toFieldError(fault: { field?: string; message?: string; path?: string; reason?: string }) {
   return { field: fault.field ?? fault.path ?? '', message: fault.message ?? fault.reason ?? '' };
 }
 

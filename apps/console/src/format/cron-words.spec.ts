@@ -24,7 +24,7 @@ describe('a cron expression in words', () => {
     ['0 0 * * 6,7', 'At 00:00, Saturday and Sunday.'],
     ['0-30/10 4 * * *', 'At 04:00, 04:10, 04:20 and 04:30, every day.'],
     ['5/15 4 * * *', 'At 04:05, 04:20, 04:35 and 04:50, every day.'],
-  ])('%s: %s', (expression, words) => expect(cronInWords(expression)).toBe(words));
+  ])('the expression %s is described as: %s', (expression, words) => expect(cronInWords(expression)).toBe(words));
 
   it.each([
     '',
@@ -41,7 +41,7 @@ describe('a cron expression in words', () => {
     '0 0 * FOO *',
     '1-2-3 * * * *',
     '1, * * * *',
-  ])('is null for an invalid or unsupported expression: %j', (expression) =>
+  ])('an invalid or unsupported expression has no description: %j', (expression) =>
     expect(cronInWords(expression)).toBeNull(),
   );
 });

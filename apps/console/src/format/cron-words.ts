@@ -81,26 +81,32 @@ function timeWords(minute: Items, hour: Items): string {
   const hours = valuesOf(hour);
   const [everyMinutes, everyHours] = [stepOf(minute), stepOf(hour)];
   if (everyMinutes === null && everyHours === null && minutes.length * hours.length <= mostTimes) {
-    return `at ${listed(hours.flatMap((each) => minutes.map((m) => `${two(each)}:${two(m)}`)))}`;
+    return `at ${joinWords(hours.flatMap((each) => minutes.map((m) => `${twoDigits(each)}:${twoDigits(m)}`)))}`;
   }
   if (everyHours === 1) {
     if (everyMinutes !== null) return everyMinutes === 1 ? 'every minute' : `every ${everyMinutes} minutes`;
-    return minutes.length === 1 && minutes[0] === 0 ? 'every hour, on the hour' : `every hour, ${past(minutes)}`;
+    return minutes.length === 1 && minutes[0] === 0
+      ? 'every hour, on the hour'
+      : `every hour, ${describeMinutes(minutes)}`;
   }
   const often =
-    everyMinutes === null ? past(minutes) : everyMinutes === 1 ? 'every minute' : `every ${everyMinutes} minutes`;
+    everyMinutes === null
+      ? describeMinutes(minutes)
+      : everyMinutes === 1
+        ? 'every minute'
+        : `every ${everyMinutes} minutes`;
   if (everyHours !== null) return `every ${everyHours} hours, ${often}`;
   const [only] = hour;
   if (hour.length === 1 && only!.step === 1 && only!.to > only!.from) {
     return everyMinutes === null
-      ? `every hour from ${two(only!.from)}:00 to ${two(only!.to)}:59, ${often}`
-      : `${often} from ${two(only!.from)}:00 to ${two(only!.to)}:59`;
+      ? `every hour from ${twoDigits(only!.from)}:00 to ${twoDigits(only!.to)}:59, ${often}`
+      : `${often} from ${twoDigits(only!.from)}:00 to ${twoDigits(only!.to)}:59`;
   }
-  return `${often} in the hours of ${listed(hours.map((each) => `${two(each)}:00`))}`;
+  return `${often} in the hours of ${joinWords(hours.map((each) => `${twoDigits(each)}:00`))}`;
 }
 
-function past(minutes: number[]): string {
-  return `at ${minutes.length === 1 ? 'minute' : 'minutes'} ${listed(minutes.map(String))}`;
+function describeMinutes(minutes: number[]): string {
+  return `at ${minutes.length === 1 ? 'minute' : 'minutes'} ${joinWords(minutes.map(String))}`;
 }
 
 /** If both fields are restricted, a day that matches either one is enough, unless one of them is a `*` with a step. */
@@ -118,18 +124,18 @@ function dayWords(day: Items, weekday: Items): string {
 function monthDays(day: Items): string {
   const step = stepOf(day);
   if (step !== null) return `every ${ordinal(step)} day of the month, from the 1st`;
-  return `on the ${listed(spans(day, ordinal))} of the month`;
+  return `on the ${joinWords(describeSpans(day, ordinal))} of the month`;
 }
 
 function weekDays(weekday: Items): string {
-  return listed(spans(weekday, (value) => weekdays[value % 7]!));
+  return joinWords(describeSpans(weekday, (value) => weekdays[value % 7]!));
 }
 
 function monthWords(month: Items): string {
   const step = stepOf(month);
   if (step === 1) return '';
   if (step !== null) return `every ${ordinal(step)} month, from January`;
-  return `in ${listed(spans(month, (value) => months[value - 1]!))}`;
+  return `in ${joinWords(describeSpans(month, (value) => months[value - 1]!))}`;
 }
 
 /** Step of a field that is only `*`; null for all other fields. */
@@ -145,7 +151,7 @@ function valuesOf(items: Items): number[] {
 }
 
 /** Describes each item: a range of one or two values as a list, a longer range as "… to …". */
-function spans(items: Items, word: (value: number) => string): string[] {
+function describeSpans(items: Items, word: (value: number) => string): string[] {
   return items.flatMap((item) => {
     const { from, to, step } = item;
     if (step === 1 && to - from > 1) return [`${word(from)} to ${word(to)}`];
@@ -153,7 +159,7 @@ function spans(items: Items, word: (value: number) => string): string[] {
   });
 }
 
-function listed(words: string[]): string {
+function joinWords(words: string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }
 
@@ -162,6 +168,6 @@ function ordinal(value: number): string {
   return `${value}${teen ? 'th' : (['th', 'st', 'nd', 'rd'][value % 10] ?? 'th')}`;
 }
 
-function two(value: number): string {
+function twoDigits(value: number): string {
   return String(value).padStart(2, '0');
 }

@@ -15,7 +15,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 export function formatDateTime(at: string): string {
-  return formatted(dateTime, at);
+  return formatTime(dateTime, at);
 }
 
 /** Shortest form of a time: only the time of day if it is today, otherwise with the day. */
@@ -28,27 +28,27 @@ export function formatMoment(at: string, now: number): string {
 
 /** Formats a calendar day of the API: Jan 31. */
 export function formatDay(day: string): string {
-  return formatted(utcDay, day.slice(0, 10));
+  return formatTime(utcDay, day.slice(0, 10));
 }
 
 /** Formats a month of the API: November 2026. */
 export function formatMonth(month: string): string {
-  return formatted(utcMonth, `${month.slice(0, 7)}-01`);
+  return formatTime(utcMonth, `${month.slice(0, 7)}-01`);
 }
 
 export function formatClock(at: string): string {
-  return formatted(clock, at);
+  return formatTime(clock, at);
 }
 
 /** Formats a time; returns a text that is not a valid time unchanged. */
-function formatted(format: Intl.DateTimeFormat, at: string): string {
+function formatTime(format: Intl.DateTimeFormat, at: string): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? at : format.format(date);
 }
 
 /** Formats a time in another time zone, with the zone's name. */
 export function formatInZone(at: string, timeZone: string): string {
-  return formatted(
+  return formatTime(
     new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long', timeZone: zoneOf(timeZone) }),
     at,
   );

@@ -6,8 +6,12 @@ import { meQuery, useMe } from '../api/session';
 import { Button } from '../ui/button';
 import { toast, toastRefused } from '../ui/toast';
 
-/** Switches to another organization, or back to the user's own (null). Removes all cached data of the one before. */
-export function useSwitch(): (organizationId: string | null, to?: '/' | '/settings', part?: string) => Promise<void> {
+/** Returns a function that switches to an organization, or with null back to the user's own, and clears the cache. */
+export function useSwitchOrganization(): (
+  organizationId: string | null,
+  to?: '/' | '/settings',
+  part?: string,
+) => Promise<void> {
   const client = useQueryClient();
   const navigate = useNavigate();
   return async (organizationId, to = '/', part) => {
@@ -30,7 +34,7 @@ export function useSwitch(): (organizationId: string | null, to?: '/' | '/settin
 /** Notes on every page that the user works in another organization, with a button that switches back. */
 export function OverrideNote() {
   const { organization, ownOrganizationId } = useMe();
-  const switchTo = useSwitch();
+  const switchTo = useSwitchOrganization();
   if (!ownOrganizationId) return null;
   return (
     <div

@@ -111,7 +111,7 @@ function useHits(text: string): Hit[] {
     queryKey: ['palette', text],
     enabled: text.length > 1,
     placeholderData: keepPreviousData,
-    queryFn: async ({ signal }) => (uuid.test(text) ? byId(text) : byName(text, signal)),
+    queryFn: async ({ signal }) => (uuid.test(text) ? findById(text) : findByName(text, signal)),
   });
   const pages = placesOf(user.role)
     .filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()))
@@ -120,7 +120,7 @@ function useHits(text: string): Hit[] {
 }
 
 /** Finds the run, agent or workflow with this id: reads all three and ignores those that do not exist. */
-async function byId(id: string): Promise<Hit[]> {
+async function findById(id: string): Promise<Hit[]> {
   const nothing = () => null;
   const [job, agent, workflow] = await Promise.all([
     jobsRead({ path: { id } }).catch(nothing),
@@ -132,7 +132,7 @@ async function byId(id: string): Promise<Hit[]> {
   );
 }
 
-async function byName(q: string, signal: AbortSignal): Promise<Hit[]> {
+async function findByName(q: string, signal: AbortSignal): Promise<Hit[]> {
   const [agents, workflows, runs] = await Promise.all([
     firstOf(most, async (page) => {
       const { agents: items, nextCursor } = await agentsList({ query: { ...page, q }, signal });
@@ -143,13 +143,13 @@ async function byName(q: string, signal: AbortSignal): Promise<Hit[]> {
       return { items, nextCursor };
     }),
     // Lists show the end of a run's id. A text with a digit is most likely the subject of a run.
-    partOfId.test(q) || /\d/.test(q) ? runsOf(q, signal) : [],
+    partOfId.test(q) || /\d/.test(q) ? searchRuns(q, signal) : [],
   ]);
   return [...agents.items.map(hitOfAgent), ...workflows.items.map(hitOfWorkflow), ...runs];
 }
 
 /** Searches the newest runs only, in at most 10 requests; the last hit opens the list, which searches all of them. */
-async function runsOf(q: string, signal: AbortSignal): Promise<Hit[]> {
+async function searchRuns(q: string, signal: AbortSignal): Promise<Hit[]> {
   const read = async (page: { limit: number; cursor?: string }) => {
     const { jobs: items, nextCursor } = await jobsList({ query: { ...page, q }, signal });
     return { items, nextCursor };

@@ -35,7 +35,7 @@ export interface Place {
   /** Letter that opens the page when pressed after `g`. */
   letter: string;
   icon: LucideIcon;
-  /** Minimum role of the users who see it; everyone if absent. */
+  /** Minimum role of the users who see the page; if absent, every user sees it. */
   from?: Role;
 }
 

@@ -13,7 +13,7 @@ export function SessionEnd() {
   return hasEnded ? <SignInAgain /> : <EndWarning />;
 }
 
-/** Covers the page completely. The page keeps what was typed, so that the same user can continue. */
+/** Sign-in that covers the whole page. The page keeps what was typed, so that the same user can continue. */
 function SignInAgain() {
   const client = useQueryClient();
   const before = useMe();

@@ -18,15 +18,15 @@ export function setTheme(theme: Theme): void {
   for (const watcher of watchers) watcher();
 }
 
-export function showKeptTheme(): void {
-  show(keptTheme());
+export function showSavedTheme(): void {
+  show(savedTheme());
 }
 
 export function useTheme(): Theme {
   return useSyncExternalStore((watcher) => {
     watchers.add(watcher);
     return () => void watchers.delete(watcher);
-  }, shownTheme);
+  }, displayedTheme);
 }
 
 const dark = typeof window === 'undefined' ? undefined : window.matchMedia('(prefers-color-scheme: dark)');
@@ -50,11 +50,11 @@ function show(theme: Theme): void {
   else document.documentElement.dataset['theme'] = theme;
 }
 
-function shownTheme(): Theme {
+function displayedTheme(): Theme {
   return themes.find((theme) => theme === document.documentElement.dataset['theme']) ?? 'system';
 }
 
-function keptTheme(): Theme {
+function savedTheme(): Theme {
   try {
     return themes.find((theme) => theme === localStorage.getItem(key)) ?? 'system';
   } catch {

@@ -37,19 +37,19 @@ export async function startChatTurn(
   const stop = new AbortController();
   stops.set(owner, stop);
   const { sessionId, message } = body;
-  put(owner, { sessionId, message, lastAt, text: '', calls: [], state: 'running' });
+  setTurn(owner, { sessionId, message, lastAt, text: '', calls: [], state: 'running' });
   const is = () => stops.get(owner) === stop;
   try {
     for await (const { event, data } of readTurn(agentId, body, stop.signal)) {
       const turn = turns.get(owner);
       if (!is() || !turn) return;
-      put(owner, after(turn, event, data));
+      setTurn(owner, applyEvent(turn, event, data));
     }
-    end(owner, is(), { state: 'over' });
+    finishTurn(owner, is(), { state: 'over' });
   } catch (thrown) {
-    if (stop.signal.aborted) return end(owner, is(), { state: 'over' });
+    if (stop.signal.aborted) return finishTurn(owner, is(), { state: 'over' });
     const error = toApiError(thrown);
-    end(owner, is(), { state: 'failed', error: isApiError(error) ? error : undefined });
+    finishTurn(owner, is(), { state: 'failed', error: isApiError(error) ? error : undefined });
   }
 }
 
@@ -58,18 +58,18 @@ export function stopChatTurn(owner: string): void {
   stops.get(owner)?.abort();
 }
 
-/** Removes a turn that the history contains now. */
+/** Removes a turn once the loaded history contains it. */
 export function forgetChatTurn(owner: string): void {
   turns.delete(owner);
-  tell();
+  notifyWatchers();
 }
 
-function end(owner: string, isLatest: boolean, change: Partial<ChatTurn>): void {
+function finishTurn(owner: string, isLatest: boolean, change: Partial<ChatTurn>): void {
   const turn = turns.get(owner);
-  if (isLatest && turn) put(owner, { ...turn, ...(turn.state === 'failed' ? {} : change) });
+  if (isLatest && turn) setTurn(owner, { ...turn, ...(turn.state === 'failed' ? {} : change) });
 }
 
-function after(turn: ChatTurn, event: string, data: Record<string, unknown>): ChatTurn {
+function applyEvent(turn: ChatTurn, event: string, data: Record<string, unknown>): ChatTurn {
   switch (event) {
     case 'session':
       return { ...turn, sessionId: String(data['sessionId']) };
@@ -116,12 +116,12 @@ async function* readTurn(agentId: string, body: ChatBody, signal: AbortSignal): 
   }
 }
 
-function put(owner: string, turn: ChatTurn): void {
+function setTurn(owner: string, turn: ChatTurn): void {
   turns.set(owner, turn);
-  tell();
+  notifyWatchers();
 }
 
-function tell(): void {
+function notifyWatchers(): void {
   for (const watcher of watchers) watcher();
 }
 

@@ -26,7 +26,7 @@ export function reportReached(): void {
   for (const catchUp of returned) catchUp();
 }
 
-/** Registers a callback for each time that the service can be reached again; returns its removal. */
+/** Registers a callback for each time that the service can be reached again; returns a function that removes it. */
 export function onReturn(catchUp: () => void): () => void {
   returned.add(catchUp);
   return () => void returned.delete(catchUp);

@@ -1,7 +1,7 @@
 import { reportReached, reportUnreachable } from './connection';
 
 export interface StreamEvent {
-  /** Position to resume from. An increasing number in agent streams; not comparable in the organization's stream. */
+  /** Position from which the stream resumes; increasing numbers in agent streams, not in the organization's stream. */
   id: string;
   event: string;
   data: unknown;

@@ -1,7 +1,7 @@
 import { EventStream, type StreamEvent } from './event-source';
 
-/** Message of a stream's leader to the other tabs. */
-type Word = { kind: 'event'; event: StreamEvent } | { kind: 'open' };
+/** Message to the other tabs from the leader, the tab that has the connection. */
+type LeaderMessage = { kind: 'event'; event: StreamEvent } | { kind: 'open' };
 
 export interface StreamReader {
   event: (event: StreamEvent) => void;
@@ -32,7 +32,7 @@ export function readStream(
 }
 
 /** Maximum number of event ids to remember; more than a leader can send while another tab takes over. */
-const mostHeard = 2000;
+const maxRememberedIds = 2000;
 
 /** The tab that holds a Web Lock, the leader, has the connection. Others get its messages and queue for the lock. */
 class SharedStream {
@@ -49,7 +49,7 @@ class SharedStream {
     private readonly events: readonly string[],
   ) {
     this.channel = new BroadcastChannel(name);
-    this.channel.onmessage = ({ data }: MessageEvent<Word>) => this.hear(data);
+    this.channel.onmessage = ({ data }: MessageEvent<LeaderMessage>) => this.receive(data);
     // Web Locks exist only over https and on localhost. Elsewhere each tab has its own stream.
     const locks = (navigator as Partial<Navigator>).locks;
     const { signal } = this.leaving;
@@ -69,25 +69,25 @@ class SharedStream {
 
   private lead(): void {
     if (this.leaving.signal.aborted) return;
-    const tell = (word: Word) => {
+    const broadcast = (word: LeaderMessage) => {
       this.channel.postMessage(word);
-      this.hear(word);
+      this.receive(word);
     };
     const listeners = {
-      event: (event: StreamEvent) => tell({ kind: 'event', event }),
-      open: () => tell({ kind: 'open' }),
+      event: (event: StreamEvent) => broadcast({ kind: 'event', event }),
+      open: () => broadcast({ kind: 'open' }),
       refused: () => undefined,
     };
     this.source = new EventStream(this.url, this.events, listeners, this.lastId);
   }
 
-  private hear(word: Word): void {
+  private receive(word: LeaderMessage): void {
     if (word.kind === 'open') return this.readers.forEach((reader) => reader.open());
     const { id } = word.event;
     // A new leader can receive events again that the old one already sent.
     if (this.heard.has(id)) return;
     this.heard.add(id);
-    if (this.heard.size > mostHeard) this.heard.delete(this.heard.values().next().value!);
+    if (this.heard.size > maxRememberedIds) this.heard.delete(this.heard.values().next().value!);
     this.lastId = id;
     this.readers.forEach((reader) => reader.event(word.event));
   }

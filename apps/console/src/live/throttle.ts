@@ -1,4 +1,4 @@
-/** After this time the next action starts even if the last one has not finished. */
+/** Time in ms after which the next run starts even if the previous run has not finished. */
 const longestMs = 10_000;
 
 /**
@@ -30,7 +30,7 @@ export class Throttle {
     for (let done = 0; done !== this.asked && !this.isOver;) {
       done = this.asked;
       const answered = Promise.resolve(this.act()).catch(() => undefined);
-      await Promise.all([wait(this.pauseMs), within(longestMs, answered)]);
+      await Promise.all([wait(this.pauseMs), waitAtMost(longestMs, answered)]);
     }
     this.isBusy = false;
   }
@@ -40,7 +40,7 @@ function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function within(ms: number, work: Promise<unknown>): Promise<void> {
+function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
     void work.then(() => {

@@ -15,17 +15,17 @@ export type AgentEvent =
   | AgentLogEvent
   | AgentJobEvent
   | AgentResyncEvent
-  /** The stream is connected again. */
+  /** The stream was connected, for the first time or again. */
   | { type: 'open' };
 
 const events = ['lifecycle', 'status', 'log', 'job', 'resync'] as const;
 
-/** Follows one agent. Use events only as a trigger to read again; pages show the API's responses. */
-export function useAgentEvents(agentId: string | undefined, heard: (event: AgentEvent) => void): void {
+/** Calls `onEvent` for each event of an agent. Events only trigger reads; pages show the API's responses. */
+export function useAgentEvents(agentId: string | undefined, onEvent: (event: AgentEvent) => void): void {
   const { user, organization } = useMe();
-  const latest = useRef(heard);
+  const latest = useRef(onEvent);
   useEffect(() => {
-    latest.current = heard;
+    latest.current = onEvent;
   });
   const scope = `${organization.id} ${user.id}`;
   useEffect(() => {

@@ -50,8 +50,8 @@ export function useOrganizationEvents(): void {
   const client = useQueryClient();
   const scope = `${organization.id} ${user.id}`;
   useEffect(() => {
-    const soon = new Looking(client, pauseMs);
-    const later = new Looking(client, pollMs);
+    const soon = new RefetchQueue(client, pauseMs);
+    const later = new RefetchQueue(client, pollMs);
     const everything = () => {
       soon.mark(Object.values(keysOf).flatMap((keys) => keys({})));
       later.mark(sumsOfRuns);
@@ -80,7 +80,7 @@ function closeQuestion(client: QueryClient, { questionId, status }: Organization
 }
 
 /** Refetches marked queries at once, and again only after the last refetch, so that no slow response is discarded. */
-class Looking {
+class RefetchQueue {
   private readonly due = new Map<string, QueryKey>();
   private readonly throttle: Throttle;
 
@@ -103,11 +103,11 @@ class Looking {
   private look(): Promise<unknown> {
     const keys = [...this.due.values()];
     this.due.clear();
-    return Promise.all(keys.map((queryKey) => lookAgain(this.client, queryKey)));
+    return Promise.all(keys.map((queryKey) => refetchShortLists(this.client, queryKey)));
   }
 }
 
-function lookAgain(client: QueryClient, queryKey: QueryKey): Promise<void> {
+function refetchShortLists(client: QueryClient, queryKey: QueryKey): Promise<void> {
   return client.invalidateQueries({
     queryKey,
     predicate: ({ state }) => ((state.data as { pages?: unknown[] })?.pages?.length ?? 0) <= pagesReadAgain,

@@ -4,12 +4,12 @@ import { readStream } from './shared-stream';
 
 const events = ['session', 'step', 'attempt'] as const;
 
-/** Follows one autopilot session. Use events only as a trigger to read it again. */
-export function useSessionEvents(of: { agentId: string; sessionId: string } | undefined, heard: () => void): void {
+/** Calls `onEvent` for each event of an autopilot session, so that the caller reads the session again. */
+export function useSessionEvents(of: { agentId: string; sessionId: string } | undefined, onEvent: () => void): void {
   const { user, organization } = useMe();
-  const latest = useRef(heard);
+  const latest = useRef(onEvent);
   useEffect(() => {
-    latest.current = heard;
+    latest.current = onEvent;
   });
   const scope = `${organization.id} ${user.id}`;
   const url = of && `/api/agents/${of.agentId}/autopilot/events?sessionId=${of.sessionId}`;

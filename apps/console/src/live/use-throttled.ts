@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef } from 'react';
 import { Throttle } from './throttle';
 
-/** Throttles a call: it runs at once, and again only after `everyMs` and its end, once for all calls in between. */
+/** Returns a throttled `call`. Any number of calls within `everyMs`, or until the run has ended, cause one more run. */
 export function useThrottled(call: () => unknown, everyMs: number): () => void {
   const latest = useRef(call);
   const throttle = useRef<Throttle>(undefined);

@@ -34,13 +34,13 @@ export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void
           isMember &&
             !isOver && {
               label: agent.idleAutoStopExempt ? 'Unpin' : 'Pin',
-              run: () => change(pinned(agent, !agent.idleAutoStopExempt)),
+              run: () => change(pinChange(agent, !agent.idleAutoStopExempt)),
             },
           isMember &&
             !isOver && {
               label: 'Start',
               off: !isOff && `The agent is ${status}.`,
-              run: () => change({ what: 'is being started', act: () => act(agent, 'start') }),
+              run: () => change({ what: 'is being started', act: () => sendAction(agent, 'start') }),
             },
           isMember &&
             !isOver && {
@@ -52,8 +52,8 @@ export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void
           isMember &&
             !isOver &&
             (status === 'draining'
-              ? { label: 'Undrain', run: () => change(drained(agent, false)) }
-              : { label: 'Drain', run: () => change(drained(agent, true)) }),
+              ? { label: 'Undrain', run: () => change(drainChange(agent, false)) }
+              : { label: 'Drain', run: () => change(drainChange(agent, true)) }),
           isAdmin && !isOver && { label: 'Terminate', danger: true, run: () => setAsked('Terminate') },
         ]}
       />
@@ -74,7 +74,7 @@ function AgentDeed({ deed, agent: now, close }: { deed: Deed; agent: Agent; clos
       title={`${deed} ${agent.name}?`}
       verb={deed}
       act={async () => {
-        await act(agent, actionOf[deed], hasRun);
+        await sendAction(agent, actionOf[deed], hasRun);
         await refresh(client, agent.id);
         toast(`${deed} requested for ${agent.name}.`);
       }}
@@ -92,8 +92,8 @@ function AgentDeed({ deed, agent: now, close }: { deed: Deed; agent: Agent; clos
   );
 }
 
-/** `force` ends the current run; a reboot always ends it. */
-function act({ id }: Agent, action: AgentActionBody['action'], force = false) {
+/** Sends the action. With `force`, the action also ends the current run; a reboot always ends the run. */
+function sendAction({ id }: Agent, action: AgentActionBody['action'], force = false) {
   const forced = force && action !== 'reboot' ? { force } : {};
   return agentActionsAct({ path: { id }, body: { action, ...forced } });
 }
@@ -105,20 +105,20 @@ interface Change {
   undo?: () => Change;
 }
 
-function pinned(agent: Agent, exempt: boolean): Change {
+function pinChange(agent: Agent, exempt: boolean): Change {
   return {
     what: exempt ? 'is pinned: it is not stopped when idle' : 'is no longer pinned',
     act: () => agentActionsExempt({ path: { id: agent.id }, body: { exempt } }),
-    undo: () => pinned(agent, !exempt),
+    undo: () => pinChange(agent, !exempt),
   };
 }
 
-function drained(agent: Agent, isDrained: boolean): Change {
+function drainChange(agent: Agent, isDrained: boolean): Change {
   const path = { id: agent.id };
   return {
     what: isDrained ? 'is draining: it accepts no new runs' : 'accepts runs again',
     act: () => (isDrained ? agentDrainDrain({ path, body: { mode: 'finish' } }) : agentDrainUndrain({ path })),
-    undo: () => drained(agent, !isDrained),
+    undo: () => drainChange(agent, !isDrained),
   };
 }
 

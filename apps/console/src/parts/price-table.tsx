@@ -36,7 +36,7 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
   const query = { queryKey, queryFn: ({ signal }: { signal: AbortSignal }) => read(signal) };
   const { data, error, refetch } = useQuery(query);
   const ownOf = ({ prices, etag }: Versioned<ModelPriceList>): Versioned<OwnPrices> => ({
-    prices: prices.filter(({ source }) => source === editable).map(inputOf),
+    prices: prices.filter(({ source }) => source === editable).map(toPriceInput),
     etag,
   });
   const { save, conflict } = useVersionedSave<OwnPrices, OwnPrices>({
@@ -47,11 +47,11 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
       return ownOf(list);
     },
     labels: { prices: 'Prices' },
-    show: (prices) => (prices as ModelPriceInput[]).map(textOf).join('\n') || 'none',
+    show: (prices) => (prices as ModelPriceInput[]).map(describePrice).join('\n') || 'none',
   });
   const own = (data?.prices ?? []).filter(({ source }) => source === editable);
   const put = async (prices: (ModelPrice | ModelPriceInput)[]) => {
-    const { isMine } = await save({ prices: prices.map(inputOf) }, ownOf(data!));
+    const { isMine } = await save({ prices: prices.map(toPriceInput) }, ownOf(data!));
     return isMine ? undefined : 'Your change was discarded.';
   };
   const without = (price: ModelPrice | 'new' | null) => own.filter((each) => each !== price);
@@ -185,11 +185,11 @@ function PriceForm({ initial, save, done }: PriceFormProps) {
   );
 }
 
-function inputOf(price: ModelPrice | ModelPriceInput): ModelPriceInput {
+function toPriceInput(price: ModelPrice | ModelPriceInput): ModelPriceInput {
   const { provider, model, inputUsdPerMillion, outputUsdPerMillion, from } = price;
   return { provider, model, inputUsdPerMillion, outputUsdPerMillion, from };
 }
 
-function textOf({ provider, model, inputUsdPerMillion, outputUsdPerMillion, from }: ModelPriceInput): string {
+function describePrice({ provider, model, inputUsdPerMillion, outputUsdPerMillion, from }: ModelPriceInput): string {
   return `${provider} ${model} from ${from}: ${formatMoney(inputUsdPerMillion)} in, ${formatMoney(outputUsdPerMillion)} out`;
 }

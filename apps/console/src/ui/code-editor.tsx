@@ -45,7 +45,7 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
     }
   };
   const whenIdle = useEffectEvent(() => void takeOver());
-  useEffect(() => onceIdle(whenIdle), []);
+  useEffect(() => callWhenIdle(whenIdle), []);
   return (
     <>
       {name !== undefined && <input type="hidden" name={name} value={code} />}
@@ -79,7 +79,7 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
 const idleWithinMs = 2000;
 
 /** Calls back when the browser is idle, or after 2 s if it lacks requestIdleCallback (Safari). Returns the cancel. */
-function onceIdle(call: () => void): () => void {
+function callWhenIdle(call: () => void): () => void {
   if (!('requestIdleCallback' in window)) {
     const timer = setTimeout(call, idleWithinMs);
     return () => clearTimeout(timer);

@@ -55,7 +55,7 @@ export function useVersionedSave<T extends object, C extends Partial<T>>({
       setAsked({ ...found, choose });
     });
   const save = async (change: C, base: Versioned<T>): Promise<Saved<T>> => {
-    const mine = changedOf<T, C>(change, base);
+    const mine = changedFields<T, C>(change, base);
     if (keysOf(mine).length === 0) return { current: base, isMine: true };
     for (let { etag } = base; ;) {
       try {
@@ -135,7 +135,7 @@ function Version({ label, field, text }: { label: string; field: string; text: s
 }
 
 /** Returns the fields that differ from `base`. A form also sends the fields that the user did not change. */
-function changedOf<T extends object, C extends Partial<T>>(change: C, base: T): C {
+function changedFields<T extends object, C extends Partial<T>>(change: C, base: T): C {
   const touched = keysOf(change).filter((key) => !isSame(change[key], base[key as keyof T]));
   return Object.fromEntries(touched.map((key) => [key, change[key]])) as unknown as C;
 }

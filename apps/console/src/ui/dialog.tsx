@@ -1,7 +1,7 @@
 import { X } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
 import { type ReactNode, useRef, useState } from 'react';
-import { oneDirection } from '../format/one-direction';
+import { withoutDirectionMarks } from '../format/one-direction';
 import { ErrorNote } from './error-note';
 import { Button, IconButton } from './button';
 import { useHoldRows } from './table/held-rows';
@@ -46,7 +46,7 @@ export function Dialog({ open, onOpenChange, title, description, wide, keeps, hi
             sm:rounded-panel ${wide ? 'sm:max-w-3xl' : 'sm:max-w-md'} ${hidden ? 'invisible' : ''}`}
         >
           <div className="flex items-start justify-between gap-3">
-            <Radix.Title className="text-base font-semibold">{oneDirection(title)}</Radix.Title>
+            <Radix.Title className="text-base font-semibold">{withoutDirectionMarks(title)}</Radix.Title>
             <Radix.Close asChild>
               <IconButton label="Close" className="-mt-1 -mr-1">
                 <X aria-hidden className="size-4" />

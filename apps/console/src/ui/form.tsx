@@ -61,7 +61,7 @@ export class Values {
 
   /** Parses a JSON object. Throws an error of the field if the text is not one. */
   json(name: string): Record<string, unknown> {
-    const value = parsed(this.text(name) || '{}');
+    const value = parseJson(this.text(name) || '{}');
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
     const fault = { field: name, message: 'The value must be a JSON object.' };
     throw new ApiError(400, { code: 'invalid_payload', detail: 'One of the fields is not valid.', errors: [fault] });
@@ -72,7 +72,7 @@ export class Values {
   }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

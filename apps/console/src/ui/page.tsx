@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from 'react';
-import { oneDirection } from '../format/one-direction';
+import { withoutDirectionMarks } from '../format/one-direction';
 
 interface PageProps {
   /** Title of the page: its h1 and the title of the browser tab. */
@@ -14,7 +14,7 @@ interface PageProps {
 
 export function Page({ title, aside, actions, full, children }: PageProps) {
   useEffect(() => {
-    document.title = `${oneDirection(title.slice(0, 80))} · Muster`;
+    document.title = `${withoutDirectionMarks(title.slice(0, 80))} · Muster`;
   }, [title]);
   return (
     <div className={`flex flex-col gap-4 p-4 sm:p-5 ${full ? 'h-full min-h-0' : ''}`}>

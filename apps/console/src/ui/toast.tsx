@@ -1,7 +1,7 @@
 import { X } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
 import { isApiError } from '../api/api-error';
-import { oneDirection } from '../format/one-direction';
+import { withoutDirectionMarks } from '../format/one-direction';
 import { Button, IconButton } from './button';
 
 interface Toast {
@@ -40,7 +40,7 @@ export function Toasts() {
           key={id}
           className="pointer-events-auto flex max-w-md items-center gap-2 rounded-control border border-line bg-raised py-1.5 pr-1.5 pl-3 shadow-panel"
         >
-          <span>{oneDirection(text)}</span>
+          <span>{withoutDirectionMarks(text)}</span>
           {undo && (
             <Button
               look="quiet"

@@ -18,7 +18,7 @@ describe('a chat whose process is killed in the middle of a turn', () => {
   afterEach(() => expect(stage.model.faults).toEqual([]));
 
   const path = () => `/api/agents/${desk.agentId}/chat`;
-  const say = (message: string, more: object = {}) => stage.api.post(path(), { message, ...more });
+  const sendMessage = (message: string, more: object = {}) => stage.api.post(path(), { message, ...more });
   const history = async (sessionId: string) =>
     (await stage.api.get(`${path()}?sessionId=${sessionId}`)).body.messages as Record<string, any>[];
   const killAndStart = async () => {
@@ -26,10 +26,10 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     await stage.start('gateway');
   };
   /** Backdates the heartbeat of running turns, so that their process counts as dead. */
-  const silence = () =>
+  const backdateHeartbeats = () =>
     stage.pool.query(`UPDATE chat_turn SET beat_at = now() - interval '31 s' WHERE status = 'running'`);
 
-  it('keeps the partial answer, refuses a second turn until the first counts as dead, then answers', async () => {
+  it('a chat keeps the partial answer of a killed turn, and answers again once that turn is dead', async () => {
     const answerText = Array.from({ length: 200 }, (_, at) => `word${at}`).join(' ');
     stage.model.says({ content: answerText, slowMs: 100 });
     const response = await fetch(`${stage.api.url}${path()}/stream`, {
@@ -55,10 +55,10 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     expect(streamed).not.toContain('event: done');
     expect(streamed).not.toContain('event: error');
     const [, sessionId] = /"sessionId":"([^"]+)"/.exec(streamed)!;
-    expect((await say('And?', { sessionId })).status).toBe(409);
-    await silence();
+    expect((await sendMessage('And?', { sessionId })).status).toBe(409);
+    await backdateHeartbeats();
     stage.model.says('As I said.');
-    expect((await say('And?', { sessionId })).body.reply).toBe('As I said.');
+    expect((await sendMessage('And?', { sessionId })).body.reply).toBe('As I said.');
     const [, broken] = await history(sessionId!);
     expect(broken).toMatchObject({ role: 'assistant', status: 'interrupted', code: 'interrupted' });
     expect(broken!['content']).toMatch(/^word0 word1 word2 .*word9/);
@@ -69,7 +69,7 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     expect(modelInput).toMatch(/\(This answer broke off\.\)/);
   });
 
-  it('does not repeat a tool call that had started, and tells the model that its outcome is unknown', async () => {
+  it('a tool call that was interrupted is not repeated, and the model learns that its outcome is unknown', async () => {
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
     let snippetCount = 0;
@@ -79,16 +79,16 @@ describe('a chat whose process is killed in the middle of a turn', () => {
       return held;
     };
     stage.model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] });
-    const cut = say('Print one', { autoConfirm: true }).catch(() => null);
+    const cut = sendMessage('Print one', { autoConfirm: true }).catch(() => null);
     await waitFor('the snippet to reach the machine', () => snippetCount === 1, 30_000);
     await killAndStart();
     expect(await cut).toBeNull();
     release();
     const { body } = await stage.api.get(path());
     const { sessionId } = body.sessions[0] as { sessionId: string };
-    await silence();
+    await backdateHeartbeats();
     stage.model.says('The snippet was started; look at its result.');
-    expect((await say('Did it work?', { sessionId })).body.reply).toContain('look');
+    expect((await sendMessage('Did it work?', { sessionId })).body.reply).toContain('look');
     const [, broken] = await history(sessionId);
     expect(broken).toMatchObject({
       status: 'interrupted',
@@ -100,7 +100,7 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     expect(snippetCount).toBe(1);
   });
 
-  it('records each model call with its outcome, and the interrupted call as open', async () => {
+  it('each model call is recorded with its outcome, and an interrupted model call as open', async () => {
     const { rows } = await stage.pool.query<{ outcome: string; n: number }>(
       'SELECT outcome, count(*)::int AS n FROM model_call GROUP BY outcome ORDER BY outcome',
     );

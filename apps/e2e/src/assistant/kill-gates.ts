@@ -37,7 +37,7 @@ export const gateTriggers = {
 };
 export type Gate = keyof typeof gateTriggers;
 
-/** Sessions and commands are gated by agent, attempts and lessons by session, workflows by name. */
+/** Selects rows by the agent of sessions and commands, the session of attempts and lessons, the name of workflows. */
 export const gateKeySql = `COALESCE(item->>'session_id', item->>'agent_id', item->>'name')`;
 
 export function keyKindOf(gate: Gate): 'session' | 'agent' | 'name' {

@@ -101,21 +101,24 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
     expect(stage.model.faults).toEqual([]);
   };
 
-  itPlays('is filed once if all processes and the worker are killed while the portal receives it', async () => {
-    let killed: Promise<void> | undefined;
-    portal.onSubmit = () =>
-      (killed ??= (async () => {
-        await Promise.all([stage.kill(...apps), killWorker()]);
-      })());
-    const session = await file('C-1001');
-    await waitFor('the claim to reach the portal', () => killed !== undefined, 90_000);
-    await killed;
-    await Promise.all(apps.map((app) => stage.start(app)));
-    await startWorker();
-    await expectFiled(session, 'C-1001');
-  });
+  itPlays(
+    'a claim is filed once if all processes and the worker are killed while the portal receives the claim',
+    async () => {
+      let killed: Promise<void> | undefined;
+      portal.onSubmit = () =>
+        (killed ??= (async () => {
+          await Promise.all([stage.kill(...apps), killWorker()]);
+        })());
+      const session = await file('C-1001');
+      await waitFor('the claim to reach the portal', () => killed !== undefined, 90_000);
+      await killed;
+      await Promise.all(apps.map((app) => stage.start(app)));
+      await startWorker();
+      await expectFiled(session, 'C-1001');
+    },
+  );
 
-  itPlays('is filed once if processes are killed one after the other at seeded times', async () => {
+  itPlays('a claim is filed once if processes are killed one after the other at seeded times', async () => {
     portal.onSubmit = () => undefined;
     const random = seeded(seed);
     const session = await file('C-1002');

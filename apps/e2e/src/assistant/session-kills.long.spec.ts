@@ -42,7 +42,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     expect(await stage.workflowsOf(session)).toBe(1);
   };
 
-  it('finish and submit nothing twice if all processes are killed at every boundary at once', async () => {
+  it('sessions finish and submit nothing twice if all processes are killed at every boundary at once', async () => {
     // Boundaries within a request to the gateway: their requests are sent below.
     const requestGates: Gate[] = [
       'session insert',
@@ -128,7 +128,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     }
   });
 
-  it('finish and submit nothing twice if processes are killed one after the other at seeded times', async () => {
+  it('sessions finish and submit nothing twice if processes are killed in turn at seeded times', async () => {
     const random = seeded(seed);
     let kills = 0;
     stage.browsers.before = () => sleep(random.between(0, 150));

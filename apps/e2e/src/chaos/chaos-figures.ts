@@ -24,8 +24,8 @@ export interface Figures {
 }
 
 const ended = `status IN ('completed', 'failed', 'cancelled')`;
-/** The job was ended by its script, which had printed all its lines before. */
-const spoke = `(j.status = 'completed' OR j.error LIKE '%exit code 7%')`;
+/** SQL condition: the job's script has ended, and had printed all its lines before. */
+const endedByScript = `(j.status = 'completed' OR j.error LIKE '%exit code 7%')`;
 
 /** Excludes the canaries of `feedback-sync`, which does not run in this test. */
 const messages = `SELECT count(*) FROM outbox WHERE queue <> 'feedback'`;
@@ -58,7 +58,7 @@ export async function countAll(fixture: FaultFixture, starts: Start[]): Promise<
     completed: `SELECT count(*) FROM job WHERE status = 'completed'`,
     failed: `SELECT count(*) FROM job WHERE status = 'failed'`,
     cancelled: `SELECT count(*) FROM job WHERE status = 'cancelled'`,
-    lost: `SELECT count(*) FROM job j WHERE status = 'failed' AND NOT ${spoke}`,
+    lost: `SELECT count(*) FROM job j WHERE status = 'failed' AND NOT ${endedByScript}`,
     usageEvents: `SELECT count(*) FROM usage_event WHERE kind = 'run'`,
     logLines: `SELECT count(*) FROM timeline_entry WHERE kind = 'execution'`,
     timelineEntries: 'SELECT count(*) FROM timeline_entry',
@@ -88,17 +88,17 @@ export async function countAll(fixture: FaultFixture, starts: Start[]): Promise<
       SELECT 1 FROM timeline_entry WHERE kind = 'execution' GROUP BY job_id, log_seq HAVING count(*) > 1) d`,
     'log lines with another text': `SELECT count(*) FROM timeline_entry t WHERE kind = 'execution' AND level = 'info'
       AND message <> 'line ' || log_seq || ' of ' || job_id`,
-    'jobs with lines missing': `SELECT count(*) FROM job j WHERE ${spoke} AND
+    'jobs with lines missing': `SELECT count(*) FROM job j WHERE ${endedByScript} AND
       (SELECT array_agg(t.log_seq ORDER BY t.log_seq) FROM timeline_entry t WHERE t.job_id = j.id AND t.kind = 'execution')
       IS DISTINCT FROM (SELECT array_agg(n) FROM generate_series(1, (j.variables->>'CHAOS_LINES')::bigint) n)`,
     'jobs with gaps in their lines': `SELECT count(*) FROM (
       SELECT 1 FROM timeline_entry t JOIN agent a ON a.id = t.agent_id
       WHERE t.kind = 'execution' AND a.name LIKE 'worker %' GROUP BY t.job_id HAVING count(*) <> max(t.log_seq)) g`,
-    'jobs without their steps': `SELECT count(*) FROM job j WHERE ${spoke} AND 2 <>
+    'jobs without their steps': `SELECT count(*) FROM job j WHERE ${endedByScript} AND 2 <>
       (SELECT count(*) FROM job_step s WHERE s.job_id = j.id AND s.status = 'passed')`,
-    'jobs without their claim': `SELECT count(*) FROM job j WHERE ${spoke} AND
+    'jobs without their claim': `SELECT count(*) FROM job j WHERE ${endedByScript} AND
       (j.claims_attempted <> 1 OR 1 <> (SELECT count(*) FROM claim_outcome c WHERE c.job_id = j.id))`,
-    'jobs without their AI call': `SELECT count(*) FROM job j WHERE ${spoke} AND 1 <>
+    'jobs without their AI call': `SELECT count(*) FROM job j WHERE ${endedByScript} AND 1 <>
       (SELECT count(*) FROM ai_usage a WHERE a.job_id = j.id)`,
     'timelines with holes': `SELECT count(*) FROM timeline_head h WHERE (h.last_seq, h.last_seq, h.last_seq) IS DISTINCT FROM
       (SELECT (count(*), count(DISTINCT seq), max(seq)) FROM timeline_entry t WHERE t.agent_id = h.agent_id)`,
@@ -106,7 +106,7 @@ export async function countAll(fixture: FaultFixture, starts: Start[]): Promise<
     'agents still assigned to a job': 'SELECT count(*) FROM agent WHERE current_job_id IS NOT NULL',
     'run commands still pending': `SELECT count(*) FROM agent_command WHERE kind = 'run' AND status = 'pending'`,
     'retries beyond the policy': `SELECT count(*) FROM job WHERE attempt > max_retries + 1`,
-    ...moneyFaults(spoke),
+    ...moneyFaults(endedByScript),
     'failed jobs without their retry': `SELECT count(*) FROM job j WHERE status = 'failed' AND attempt <= max_retries
       AND 1 <> (SELECT count(*) FROM job r WHERE r.retry_of = j.id)`,
   });

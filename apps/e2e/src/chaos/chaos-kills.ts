@@ -72,34 +72,34 @@ async function kill(stage: ChaosStage, victim: Victim, random: Random): Promise<
   switch (victim) {
     case 'worker': {
       const worker = stage.workers[random.between(0, stage.workers.length - 1)]!;
-      await at(stage, { path, side, key: worker.agent.key }, () => worker.end('SIGKILL'));
+      await actAtBoundary(stage, { path, side, key: worker.agent.key }, () => worker.end('SIGKILL'));
       return async () => worker.spawn();
     }
     case 'simulated': {
       const worker = stage.simulated[random.between(0, stage.simulated.length - 1)]!;
-      await at(stage, { path, side, key: worker.agent.key }, () => worker.kill());
+      await actAtBoundary(stage, { path, side, key: worker.agent.key }, () => worker.kill());
       return async () => worker.start();
     }
     case 'redis':
-      await at(stage, { path, side }, () => stage.fixture.emptyRedis());
+      await actAtBoundary(stage, { path, side }, () => stage.fixture.emptyRedis());
       return async () => undefined;
     case 'postgres': {
       const { postgres } = stage.fixture.stack;
-      await at(stage, { path, side }, async () => {
+      await actAtBoundary(stage, { path, side }, async () => {
         process.kill(postgres!.pid, 'SIGKILL');
         await postgres!.stop();
       });
       return async () => void (await postgres!.restart());
     }
     default: {
-      await at(stage, { path, side }, () => stage.services.get(victim)!.end('SIGKILL'));
+      await actAtBoundary(stage, { path, side }, () => stage.services.get(victim)!.end('SIGKILL'));
       return () => stage.startService(victim);
     }
   }
 }
 
 /** Calls `act` when a message passes the boundary, or after `trapMs` if none does. */
-async function at<T>(stage: ChaosStage, boundary: Boundary, act: () => Promise<T>): Promise<T> {
+async function actAtBoundary<T>(stage: ChaosStage, boundary: Boundary, act: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const now = () => {
       clearTimeout(timer);

@@ -4,15 +4,15 @@ import type { FaultFixture } from '../fault-fixture';
 import { root } from '../service-process';
 
 /** SQL that rounds half to even, as the service rounds amounts. */
-const rounded = (amount: string) =>
+const roundedSql = (amount: string) =>
   `CASE WHEN ${amount} - floor(${amount}) = 0.5 THEN 2 * round(${amount} / 2) ELSE round(${amount}) END`;
 
 /** SQL of the compute cost: the run's duration in whole milliseconds times the machine's rate. */
-const compute = `(COALESCE(extract(epoch FROM
+const computeCostSql = `(COALESCE(extract(epoch FROM
     date_trunc('milliseconds', j.finished_at) - date_trunc('milliseconds', j.started_at)) * 1000, 0)
   * COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour)::numeric / 3600000)`;
 
-const recomputed = `SELECT j.id, j.total_cost_micros AS total, ${rounded(compute)} +
+const recomputed = `SELECT j.id, j.total_cost_micros AS total, ${roundedSql(computeCostSql)} +
     COALESCE((SELECT sum(u.cost_micros) FROM ai_usage u WHERE u.job_id = j.id), 0) AS expected
   FROM job j JOIN agent a ON a.id = j.agent_id JOIN organization_settings s ON s.organization_id = j.organization_id`;
 

@@ -60,7 +60,7 @@ export class ChaosNetwork {
 
   private constructor(private readonly random: Random) {
     this.server = createServer({ requestTimeout: 0 }, (request, response) => {
-      this.pass(request, response).catch(() => response.destroy());
+      this.forwardRequest(request, response).catch(() => response.destroy());
     });
   }
 
@@ -122,31 +122,31 @@ export class ChaosNetwork {
     });
   }
 
-  private async pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async forwardRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const message = await read(request);
     const isPush = message.url.startsWith('/tunnel/');
     const isCallback = !isPush && ownerOf(pathOf(message)) === 'ingest';
     if (isPush) this.counts.pushes += 1;
     else if (isCallback) this.counts.callbacks += 1;
-    if (isCallback && message.method === 'POST') this.remember(message);
+    if (isCallback && message.method === 'POST') this.sampleCallback(message);
     this.spring(message, 'before');
-    const fate = (isPush || isCallback) && !this.isCalm ? this.fateOf(message) : 'plain';
+    const fate = (isPush || isCallback) && !this.isCalm ? this.drawFate(message) : 'plain';
     if (fate === 'dropped') {
       this.counts.dropped += 1;
       return void response.destroy();
     }
     if (fate === 'late') {
-      this.later(message);
+      this.deliverLate(message);
       return void response.destroy();
     }
     if (fate === 'delayed') {
       this.counts.delayed += 1;
       await sleep(this.random.between(5, 300));
     }
-    if (fate === 'repeated later') this.later(message);
+    if (fate === 'repeated later') this.deliverLate(message);
     if (fate === 'doubled') {
       this.counts.doubled += 1;
-      this.follow(this.send(message));
+      this.trackWork(this.send(message));
     }
     const gone = new AbortController();
     response.on('close', () => gone.abort());
@@ -156,10 +156,10 @@ export class ChaosNetwork {
       this.counts.answersLost += 1;
       return void response.destroy();
     }
-    response.writeHead(reply.status, endToEnd(reply.headers)).end(reply.body);
+    response.writeHead(reply.status, withoutHopHeaders(reply.headers)).end(reply.body);
   }
 
-  private fateOf({ method }: Message): Fate {
+  private drawFate({ method }: Message): Fate {
     const chance = this.random.between(0, 99);
     // GET is the long poll for commands. Its request or its response can be lost; a duplicate would only wait too.
     if (method === 'GET') return chance < 4 ? 'dropped' : chance < 12 ? 'answer lost' : 'plain';
@@ -172,12 +172,12 @@ export class ChaosNetwork {
   }
 
   /** Delivers the message late, after newer messages. */
-  private later(message: Message): void {
+  private deliverLate(message: Message): void {
     this.counts.late += 1;
-    this.follow(sleep(this.random.between(100, 3000)).then(() => this.send(message)));
+    this.trackWork(sleep(this.random.between(100, 3000)).then(() => this.send(message)));
   }
 
-  private follow(work: Promise<unknown>): void {
+  private trackWork(work: Promise<unknown>): void {
     const done = work.catch(() => undefined).finally(() => this.inProgress.delete(done));
     this.inProgress.add(done);
   }
@@ -190,7 +190,7 @@ export class ChaosNetwork {
   }
 
   /** Reservoir sampling: each callback of the run is equally likely to be in the sample. */
-  private remember(message: Message): void {
+  private sampleCallback(message: Message): void {
     if (/heartbeat|handshake/.test(message.url)) return;
     this.callbackCount += 1;
     if (this.remembered.length < replaySampleSize) this.remembered.push(message);
@@ -207,7 +207,12 @@ export class ChaosNetwork {
     return new Promise((resolve, reject) => {
       const upstream = ask(
         new URL(tunnelPath ?? message.url, base),
-        { agent: false, method, headers: { ...endToEnd(headers), 'content-length': body.length }, signal: gone },
+        {
+          agent: false,
+          method,
+          headers: { ...withoutHopHeaders(headers), 'content-length': body.length },
+          signal: gone,
+        },
         (answer) => {
           read(answer).then(({ body: text }) => {
             resolve({ status: answer.statusCode!, headers: answer.headers, body: text });
@@ -231,7 +236,7 @@ function pathOf({ url }: Message): string {
   return url.split('?')[0]!;
 }
 
-function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+function withoutHopHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const { connection: _, 'keep-alive': __, 'transfer-encoding': ___, expect: ____, ...others } = headers;
   return others;
 }

@@ -67,12 +67,15 @@ export class SimulatedWorker {
     this.bootId = randomUUID();
     const { agentId } = this.agent;
     const introduction = { agentId, bootId: this.bootId, workerVersion: 'simulated' };
-    const { signingSecret } = await this.insist(signal, { path: '/api/agents/handshake', body: introduction });
+    const { signingSecret } = await this.repeatUntilAccepted(signal, {
+      path: '/api/agents/handshake',
+      body: introduction,
+    });
     this.signingSecret = String(signingSecret);
-    await Promise.all([this.beat(signal), this.poll(signal), this.work(signal), this.answer(signal)]);
+    await Promise.all([this.sendHeartbeats(signal), this.pollCommands(signal), this.work(signal), this.answer(signal)]);
   }
 
-  private async beat(signal: AbortSignal): Promise<void> {
+  private async sendHeartbeats(signal: AbortSignal): Promise<void> {
     for (;;) {
       const runningJobIds = this.run ? [this.run.jobId] : [];
       const body = { agentId: this.agent.agentId, bootId: this.bootId, healthy: true, runningJobIds };
@@ -83,7 +86,7 @@ export class SimulatedWorker {
     }
   }
 
-  private async poll(signal: AbortSignal): Promise<void> {
+  private async pollCommands(signal: AbortSignal): Promise<void> {
     const path = `/api/agents/${this.agent.agentId}/commands`;
     for (;;) {
       const answer = await this.call(signal, { path: `${path}?wait=10` }).catch(() => null);
@@ -94,7 +97,7 @@ export class SimulatedWorker {
         if (command.kind === 'run' && this.run && !this.journal.has(command.commandId)) busy = true;
         else {
           this.receive(command);
-          await this.insist(signal, { path: `${path}/${command.commandId}/ack`, body: {} });
+          await this.repeatUntilAccepted(signal, { path: `${path}/${command.commandId}/ack`, body: {} });
         }
       }
       if (!answer || answer.status !== 200 || busy) await sleep(100, undefined, { signal });
@@ -106,7 +109,7 @@ export class SimulatedWorker {
     this.journal.add(commandId);
     if (kind === 'run' && !this.stopped.has(jobId)) {
       this.options.onStart(jobId);
-      this.run = this.runOf(jobId, payload.variables);
+      this.run = this.planRun(jobId, payload.variables);
     } else if (kind === 'stop_job') {
       this.stopped.add(jobId);
       if (this.run?.jobId === jobId) {
@@ -118,7 +121,7 @@ export class SimulatedWorker {
   }
 
   /** Builds all callbacks of a run with this plan. */
-  private runOf(jobId: string, { CHAOS_LINES, CHAOS_FAIL, CHAOS_HOLD }: JobPlan): Run {
+  private planRun(jobId: string, { CHAOS_LINES, CHAOS_FAIL, CHAOS_HOLD }: JobPlan): Run {
     const { random, failed } = this.options;
     const lines = Number(CHAOS_LINES);
     const waiting: Callback[] = [{ path: '/api/job-webhook', body: { jobId, status: 'running', seq: 1 } }];
@@ -172,13 +175,13 @@ export class SimulatedWorker {
         const chosen = [...new Set(some.map((number) => run.waiting[number % run.waiting.length]!))];
         await Promise.all(
           chosen.map(async (callback) => {
-            await this.insist(signal, callback);
+            await this.repeatUntilAccepted(signal, callback);
             run.waiting.splice(run.waiting.indexOf(callback), 1);
           }),
         );
       } else if (run.holds) await sleep(50, undefined, { signal });
       else {
-        await this.insist(signal, run.end);
+        await this.repeatUntilAccepted(signal, run.end);
         if (this.run === run) this.run = null;
       }
     }
@@ -187,7 +190,10 @@ export class SimulatedWorker {
   private async answer(signal: AbortSignal): Promise<void> {
     for (;;) {
       for (const [commandId, body] of this.results) {
-        await this.insist(signal, { path: `/api/agents/${this.agent.agentId}/commands/${commandId}/result`, body });
+        await this.repeatUntilAccepted(signal, {
+          path: `/api/agents/${this.agent.agentId}/commands/${commandId}/result`,
+          body,
+        });
         this.results.delete(commandId);
       }
       await sleep(50, undefined, { signal });
@@ -195,7 +201,7 @@ export class SimulatedWorker {
   }
 
   /** Repeats the call until it succeeds. Throws if the service refuses it for good. */
-  private async insist(signal: AbortSignal, callback: Callback): Promise<Record<string, unknown>> {
+  private async repeatUntilAccepted(signal: AbortSignal, callback: Callback): Promise<Record<string, unknown>> {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await this.call(signal, callback).catch(() => null);
       signal.throwIfAborted();

@@ -46,19 +46,19 @@ describe('the command line with a failing server or machine', () => {
     requests.length = 0;
   });
 
-  const says =
+  const answerWith =
     (status: number, body: unknown): Answer =>
     (_, response) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-  const breaks: Answer = (_, response) => {
+  const closeConnection: Answer = (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
     response.write('{"id":', () => response.destroy());
   };
   const run = (...args: string[]) => cli.run(args, { env });
-  it('reports not_muster if the server’s answers have other fields or never end', async () => {
+  it('the command line reports not_muster if the server’s answers have other fields or never end', async () => {
     const isNotMuster = { code: 3, out: '', err: expect.stringContaining('(not_muster)') };
     for (const body of [{}, [], 'text', null]) {
-      answers = [says(200, body)];
+      answers = [answerWith(200, body)];
       for (const command of [['jobs', 'list'], ['agents', 'list'], ['usage']])
         expect([command, body, await run(...command)]).toEqual([command, body, expect.objectContaining(isNotMuster)]);
     }
@@ -75,30 +75,37 @@ describe('the command line with a failing server or machine', () => {
     expect(await run('jobs', 'list')).toMatchObject(isNotMuster);
   });
 
-  it('removes control characters from an error, even if it is written to a file', async () => {
-    answers = [says(409, { code: 'con\u009b31mflict', requestId: 'a\u001b[2Jb', detail: 'no\u001b]0;x\u0007' })];
+  it('the command line removes control characters from an error, even if it is written to a file', async () => {
+    answers = [answerWith(409, { code: 'con\u009b31mflict', requestId: 'a\u001b[2Jb', detail: 'no\u001b]0;x\u0007' })];
     const { err } = await run('jobs', 'list');
     expect(err.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
   });
 
   const counts = { total: 2, queued: 0, running: 0, completed: 2, failed: 0, cancelled: 0, rejected: 0 };
 
-  it('keeps waiting for a batch while answers are interrupted and the service is unavailable', async () => {
+  it('the command line keeps waiting for a batch while the service is unavailable', async () => {
     const id = newId();
-    const open = says(200, { id, ...counts, running: 1, completed: 1 });
-    const ended = says(200, { id, ...counts });
-    answers = [open, breaks, says(502, {}), says(503, { code: 'service_unavailable' }), open, ended];
+    const open = answerWith(200, { id, ...counts, running: 1, completed: 1 });
+    const ended = answerWith(200, { id, ...counts });
+    answers = [
+      open,
+      closeConnection,
+      answerWith(502, {}),
+      answerWith(503, { code: 'service_unavailable' }),
+      open,
+      ended,
+    ];
     const result = await run('batches', 'get', id, '--wait', '--json');
     expect([result.code, JSON.parse(result.out)]).toEqual([0, { id, ...counts }]);
   });
 
-  it('reports not_muster if the server answers with a page', async () => {
+  it('the command line reports not_muster if the server answers with a page', async () => {
     answers = [(_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')];
     const result = await run('agents', 'list');
     expect(result).toMatchObject({ code: 3, out: '', err: expect.stringMatching(/not_muster[^]*without \/app/) });
   });
 
-  it('finds a name among thousands of entries, and accepts --json before the command', async () => {
+  it('the command line finds a name among thousands of entries, and accepts --json before a command', async () => {
     const schedule = { id: newId(), name: 'Zähne 歯 🦷' };
     const page = (from: number) =>
       Array.from({ length: 200 }, (_, at) =>
@@ -111,17 +118,17 @@ describe('the command line with a failing server or machine', () => {
         const nextCursor = from + 200 < 3000 ? String(from + 200) : null;
         const body =
           pathname === '/api/schedules' ? { schedules: page(from), nextCursor } : { ...schedule, enabled: false };
-        says(200, body)(request, response);
+        answerWith(200, body)(request, response);
       },
     ];
     const result = await run('--json', 'schedules', 'pause', schedule.name);
     expect([result.code, JSON.parse(result.out)]).toEqual([0, { ...schedule, enabled: false }]);
   });
 
-  it('shows control characters of a name as plain text', async () => {
+  it('the command line shows control characters of a name as plain text', async () => {
     const id = newId();
     const orders = '\u001b]0;owned\u0007\u001b[2J\u009b2J\u001b[8m\u202e\u2066\r\nmuster: all is well';
-    answers = [says(200, { id, name: `Nightly${orders}`, enabled: false })];
+    answers = [answerWith(200, { id, name: `Nightly${orders}`, enabled: false })];
     const script = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 exec '${process.execPath}' '${cli.file}' schedules pause ${id}`;
     const child = spawn('script', ['-qfec', script, '/dev/null'], { env: cli.env() });
     let screen = '';
@@ -130,7 +137,7 @@ describe('the command line with a failing server or machine', () => {
     expect(screen.trimEnd()).toBe('Nightly]0;owned[2J2J[8m muster: all is well is paused.');
   });
 
-  it('indents the further lines of a run’s error, so that none looks like its own output', async () => {
+  it('the command line indents further lines of a run’s error, so that none looks like its own output', async () => {
     const [id, progress] = [newId(), { percent: 0, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 }];
     const ended = {
       status: 'failed',
@@ -138,7 +145,7 @@ describe('the command line with a failing server or machine', () => {
       error: 'no\ncompleted after 1 s\u202e',
       durationMs: 1,
     };
-    answers = [says(200, { id, ...ended, progress, totalCostUsd: 0 })];
+    answers = [answerWith(200, { id, ...ended, progress, totalCostUsd: 0 })];
     const result = await run('jobs', 'wait', id);
     expect([result.code, result.err]).toEqual([
       1,
@@ -146,8 +153,8 @@ describe('the command line with a failing server or machine', () => {
     ]);
   });
 
-  it('reports what is wrong with local files, and sends no change', async () => {
-    answers = [says(200, { agents: [], nextCursor: null })];
+  it('the command line reports what is wrong with local files, and then sends no change', async () => {
+    answers = [answerWith(200, { agents: [], nextCursor: null })];
     expect(await run('batch', 'rows.csv', '--workflow', newId(), '--agent', newId())).toMatchObject({
       code: 2,
       err: expect.stringContaining('File not found: rows.csv'),
@@ -167,9 +174,9 @@ describe('the command line with a failing server or machine', () => {
     expect(requests).toEqual([]);
   });
 
-  it('reports that its output cannot be written, but ignores a closed pipe', async () => {
+  it('the command line reports that its output cannot be written, but ignores a closed pipe', async () => {
     const agent = { id: newId(), name: 'Front desk', status: 'online' };
-    answers = [says(200, { agents: [agent], nextCursor: null })];
+    answers = [answerWith(200, { agents: [agent], nextCursor: null })];
     const command = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 muster agents list`;
     expect(await cli.shell(`${command} > /dev/full`)).toMatchObject({
       code: 1,
@@ -178,7 +185,7 @@ describe('the command line with a failing server or machine', () => {
     expect(await cli.shell(`set -o pipefail; ${command} | true`)).toMatchObject({ code: 0, err: '' });
   });
 
-  it('does not end another process that has the pid of the worker', async () => {
+  it('the command line does not end another process that has the pid of the worker', async () => {
     const at = join(folder, 'worker');
     mkdirSync(join(at, 'data'), { recursive: true });
     writeFileSync(join(at, 'worker.env'), `SERVICE_BASE_URL=${env['MUSTER_URL']}\nSERVICE_API_KEY=k\nAGENT_ID=a\n`);
@@ -192,7 +199,7 @@ describe('the command line with a failing server or machine', () => {
     await exited;
   });
 
-  it('hides a key argument from the list of processes', async () => {
+  it('the command line hides a key argument from the list of processes', async () => {
     answers = [() => undefined];
     const typed = ['login', '--url', env['MUSTER_URL']!, '--key', 'msk_typed'];
     const child = spawn(process.execPath, [cli.file, ...typed], { env: cli.env(), stdio: 'ignore' });
@@ -203,12 +210,12 @@ describe('the command line with a failing server or machine', () => {
     await exited;
   });
 
-  it('deletes its endpoint on every signal that ends it while it listens', async () => {
+  it('the command line deletes its endpoint on every signal that ends it while it listens', async () => {
     const id = newId();
     answers = [
       (request, response) => {
         const body = request.method === 'POST' ? { id, secret: 'whsec_AAAA' } : { deliveries: [], nextCursor: null };
-        says(request.method === 'DELETE' ? 204 : 200, body)(request, response);
+        answerWith(request.method === 'DELETE' ? 204 : 200, body)(request, response);
       },
     ];
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {

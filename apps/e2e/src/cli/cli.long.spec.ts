@@ -16,7 +16,7 @@ import { CliFixture } from './cli-fixture';
 jest.setTimeout(240_000);
 
 const agent = 'Demo agent';
-/** With HOW=wait it runs until it is ended; with HOW=stubborn it ignores SIGTERM; with HOW=fail it fails. */
+/** A script that, with HOW=wait, runs until it is killed, with HOW=stubborn ignores SIGTERM, with HOW=fail fails. */
 const script = `import os, signal, time
 if os.environ["HOW"] == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -58,37 +58,37 @@ describe('the command line with a real service', () => {
   });
 
   const logins = () => join(cli.home, '.config/muster/logins.json');
-  /** The id of the run in an output. */
-  const runIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
+  /** Returns the id of the run from an output of the command line. */
+  const runIdIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
   const ok = async (...args: string[]) => {
     const result = await cli.run(args);
     expect([result.code, result.err]).toEqual([0, expect.any(String)]);
     return result.out;
   };
 
-  it('cancels the run on the first Ctrl-C and waits for its end', async () => {
+  it('the first Ctrl-C cancels the run of the command line, which then waits for the end of the run', async () => {
     const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=wait', '--wait']);
     await at.sees('begun');
     at.pressesCtrlC();
     await at.sees('Cancelling the run. Press Ctrl-C again');
     expect(await at.exit).toBe(1);
     expect(at.output).toMatch(/cancelled.* after/);
-    expect((await api.get(`/api/jobs/${runIn(at.output)}`)).body.status).toBe('cancelled');
+    expect((await api.get(`/api/jobs/${runIdIn(at.output)}`)).body.status).toBe('cancelled');
   });
 
-  it('stops waiting on the second Ctrl-C while a script that ignores SIGTERM is still being ended', async () => {
+  it('the second Ctrl-C ends the wait of the command line for a script that ignores SIGTERM', async () => {
     const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=stubborn', '--wait']);
     await at.sees('begun');
     at.pressesCtrlC();
     await at.sees('Cancelling the run');
     at.pressesCtrlC();
     expect(await at.exit).toBe(1);
-    const id = runIn(at.output);
+    const id = runIdIn(at.output);
     expect(at.output).toContain(`Stopped waiting. To wait again, run muster jobs wait ${id}`);
     expect(await cli.run(['jobs', 'wait', id])).toMatchObject({ code: 1, err: expect.stringContaining('cancelled') });
   });
 
-  it('publishes a pack, and pins only a version that is promoted far enough', async () => {
+  it('the command line publishes a pack, and pins only a version that is promoted far enough', async () => {
     mkdirSync(join(folder, 'pack'));
     writeFileSync(join(folder, 'pack/main.py'), 'print("from the pack")\n');
     writeFileSync(join(folder, 'pack/binary'), Buffer.from([0, 255, 10, 13]));
@@ -115,7 +115,7 @@ describe('the command line with a real service', () => {
     expect(result).toMatchObject({ code: 0, out: expect.stringContaining('from the pack') });
   });
 
-  it('does not show a secret in its arguments, its output or its files', async () => {
+  it('the command line does not show a secret in its arguments, its output or its files', async () => {
     const value = 'hunter2-ünseen';
     const result = await cli.run(['secrets', 'set', 'PORTAL_PASSWORD'], { input: `${value}\n` });
     expect([result.code, result.out]).toEqual([0, expect.stringContaining('PORTAL_PASSWORD is saved')]);
@@ -132,7 +132,7 @@ describe('the command line with a real service', () => {
     expect(run).toMatchObject({ code: 0, out: expect.stringContaining(` ${value.length}\n`) });
   });
 
-  it('forwards signed webhooks to a local program, and deletes its endpoint at the end', async () => {
+  it('the command line forwards signed webhooks to a local program, and deletes its endpoint at the end', async () => {
     const deliveries: { headers: IncomingHttpHeaders; body: string }[] = [];
     const receiver = createServer((request, response) => {
       void text(request).then((body) => deliveries.push({ headers: request.headers, body }) && response.end());
@@ -149,7 +149,7 @@ describe('the command line with a real service', () => {
       expect(await at.exit).toBe(0);
       const [{ headers, body }] = deliveries as [(typeof deliveries)[0]];
       const event = await verifyWebhook({ secret, headers, body });
-      expect(event).toMatchObject({ type: 'job.completed', data: { id: runIn(run.out), status: 'completed' } });
+      expect(event).toMatchObject({ type: 'job.completed', data: { id: runIdIn(run.out), status: 'completed' } });
     } finally {
       receiver.close();
     }
@@ -157,7 +157,7 @@ describe('the command line with a real service', () => {
     expect((await admin.get('/api/webhook-endpoints')).body.webhookEndpoints).toEqual([]);
   });
 
-  it('explains what to do about a wrong server, a wrong key, an expired login and a missing permission', async () => {
+  it('the command line explains a wrong server, a wrong key, an expired login and a missing permission', async () => {
     const unreachable = await cli.run(['login', '--url', 'http://127.0.0.1:9', '--key', apiKey]);
     expect(unreachable).toMatchObject({
       code: 3,

@@ -11,7 +11,7 @@ import { CliFixture } from './cli-fixture';
 jest.setTimeout(240_000);
 
 const agent = 'Demo agent';
-/** With HOW=wait it runs until it is ended; with HOW=stubborn it ignores SIGTERM; with HOW=fail it fails. */
+/** A script that, with HOW=wait, runs until it is killed, with HOW=stubborn ignores SIGTERM, with HOW=fail fails. */
 const script = `import os, signal, time
 if os.environ["HOW"] == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -47,15 +47,15 @@ describe('the command line with a real service', () => {
   });
 
   const logins = () => join(cli.home, '.config/muster/logins.json');
-  /** The id of the run in an output. */
-  const runIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
+  /** Returns the id of the run from an output of the command line. */
+  const runIdIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
   const ok = async (...args: string[]) => {
     const result = await cli.run(args);
     expect([result.code, result.err]).toEqual([0, expect.any(String)]);
     return result.out;
   };
 
-  it('prints help without arguments, and reports wrong commands and options', async () => {
+  it('the command line prints help without arguments, and reports wrong commands and options', async () => {
     expect((await cli.run([])).out).toContain('muster run <workflow>');
     expect((await cli.run(['run', '--help'])).out).toContain('--wait');
     const wrong = await cli.run(['agents', 'lst']);
@@ -69,7 +69,7 @@ describe('the command line with a real service', () => {
     expect(await cli.run(['whoami'])).toMatchObject({ code: 2, err: expect.stringContaining('muster login') });
   });
 
-  it('signs in with a password that is not echoed, and stores the login readable only by its owner', async () => {
+  it('the command line does not echo the password, and stores the login readable only by its owner', async () => {
     const at = cli.type(['login', '--url', base, '--email', email]);
     await at.sees(`Password of ${email}:`);
     at.types(`${password}\r`);
@@ -81,7 +81,7 @@ describe('the command line with a real service', () => {
     expect(JSON.parse(await ok('whoami', '--json'))).toMatchObject({ user: { email, role: 'admin' }, url: base });
   });
 
-  it('synchronizes a folder of workflows byte for byte, and never overwrites a change of either side', async () => {
+  it('the command line synchronizes a folder of workflows exactly, and overwrites no change of a side', async () => {
     const own = join(folder, 'workflows/long');
     mkdirSync(own, { recursive: true });
     writeFileSync(join(own, 'workflow.json'), JSON.stringify({ name: 'Long', variables: ['HOW'] }));
@@ -121,13 +121,13 @@ describe('the command line with a real service', () => {
     });
   });
 
-  it('runs a workflow, prints its log and its outcome, and exits with a matching code', async () => {
+  it('the command line runs a workflow, prints log and outcome, and exits with a matching code', async () => {
     const hello = await cli.run(['run', 'Hello, Muster', '--agent', agent, '--var', 'GREETING=Good evening', '--wait']);
     expect(hello).toMatchObject({ code: 0, out: expect.stringContaining('Good evening, Muster!') });
     expect(hello.err).toMatch(/completed after .* 3 of 3 steps passed/);
     const failed = await cli.run(['run', 'Long', '--agent', agent, '--var', 'HOW=fail', '--wait']);
     expect(failed).toMatchObject({ code: 1, err: expect.stringContaining('this run must fail') });
-    expect((await cli.run(['jobs', 'wait', runIn(failed.err)])).code).toBe(1);
+    expect((await cli.run(['jobs', 'wait', runIdIn(failed.err)])).code).toBe(1);
     const named = await cli.run(['run', 'Long', '--agent', 'Nobody', '--var', 'HOW=fail']);
     expect(named).toMatchObject({ code: 2, err: expect.stringContaining('There is no agent named Nobody') });
     const keyed = await cli.run(['run', 'Long', '--agent', agent, '--var', 'HOW=fail', '--key', 'of:{{NOBODY}}']);
@@ -140,7 +140,7 @@ describe('the command line with a real service', () => {
     });
   });
 
-  it('writes only JSON to standard output with --json', async () => {
+  it('the command line writes only JSON to standard output with --json', async () => {
     const jq = await cli.shell('command -v jq');
     const pick = jq.code === 0 ? `jq -r '.status'` : `node -pe 'JSON.parse(require("fs").readFileSync(0)).status'`;
     const line = `set -o pipefail; muster run 'Hello, Muster' --agent '${agent}' --var GREETING=Hi --wait --json | ${pick}`;
@@ -181,7 +181,7 @@ describe('the command line with a real service', () => {
     expect([batch.code, JSON.parse(batch.out).completed]).toEqual([0, 2]);
   });
 
-  it('completes commands and options in bash', async () => {
+  it('the command line completes commands and options in bash', async () => {
     const complete = (command: string) =>
       `COMP_WORDS=(${command}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _muster; echo "\${COMPREPLY[@]}"`;
     const result = await cli.shell(

@@ -37,7 +37,7 @@ describe('muster login', () => {
     return result.out;
   };
 
-  it('is confirmed in a browser, or accepts an API key that is pasted while it waits', async () => {
+  it('muster login is confirmed in a browser, or accepts an API key that is pasted while it waits', async () => {
     const at = cli.type(['login', '--url', base, '--context', 'browser']);
     await at.sees('Or paste an API key');
     const [, code] = /device\?code=([A-Z]{4}-[A-Z]{4})/.exec(at.output)!;
@@ -57,7 +57,7 @@ describe('muster login', () => {
     expect((await api.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('asks for the code of a second factor, and explains the alternative if there is no terminal', async () => {
+  it('muster login asks for a second factor, and explains the alternative if there is no terminal', async () => {
     const dana = `dana-${Date.now()}@example.com`;
     const admin = await new HttpClient(base).signIn(email, password);
     expect((await admin.post('/api/users', { email: dana, password, role: 'viewer' })).status).toBe(201);

@@ -14,7 +14,7 @@ describeInBrowser('the administration page', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('creates an organization, switches to it with a note on every page, and switches back', async () => {
+  it('a super admin creates an organization, works in it with a note on every page, and switches back', async () => {
     const tab = await fixture.signedIn('/app/admin', undefined, fixture.superAdmin);
     const { page } = tab;
     await page.getByRole('button', { name: 'New organization' }).click();
@@ -46,7 +46,7 @@ describeInBrowser('the administration page', () => {
     await tab.close();
   });
 
-  it('suspends an organization after a confirmation, and resumes it', async () => {
+  it('the administration page suspends an organization after a confirmation, and resumes it', async () => {
     const root = await fixture.api(fixture.superAdmin);
     const input = { name: 'Westside', adminEmail: 'west@example.com', adminPassword: 'a good password' };
     await root.post('/api/admin/organizations', input);
@@ -75,7 +75,7 @@ describeInBrowser('the administration page', () => {
     await tab.close();
   });
 
-  it('offers an admin the prices of their own organization, and explains why a run has no charge', async () => {
+  it('an admin can set the prices of their own organization, and sees why a run has no charge', async () => {
     const [run] = (await (await fixture.api()).get('/api/jobs?limit=1')).body.jobs;
     const tab = await fixture.signedIn('/app/admin');
     const { page } = tab;
@@ -96,7 +96,7 @@ describeInBrowser('the administration page', () => {
     await tab.close();
   });
 
-  it('computes the charge of a run, and shows the steps of the calculation', async () => {
+  it('the administration page computes the charge of a run, and shows the steps of the calculation', async () => {
     const api = await fixture.api();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
     const claim = (id: string) =>
@@ -125,7 +125,7 @@ describeInBrowser('the administration page', () => {
     await tab.close();
   });
 
-  it('exports feedback as a file, and shows the state of the trackers', async () => {
+  it('the administration page exports feedback as a file, and shows the state of the trackers', async () => {
     const tab = await fixture.signedIn('/app/admin?part=Feedback%20export', undefined, fixture.superAdmin);
     const { page } = tab;
     await page.getByLabel('Type').selectOption('bug_report');
@@ -149,12 +149,12 @@ describeInBrowser('the administration page', () => {
     await tab.close();
   });
 
-  it('sends canaries through the queues, and shows their answer times', async () => {
+  it('the page of queues sends canaries through the queues, and shows their answer times', async () => {
     const tab = await fixture.signedIn('/app/queues', undefined, fixture.superAdmin);
     const { page } = tab;
     const queues = page.getByRole('table', { name: 'Queues of the service' });
     await queues.getByRole('row', { name: /dispatch/ }).waitFor();
-    // Content that loads late moves the button.
+    // Waits for all content, because content that loads late moves the button.
     await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
     await page.getByRole('button', { name: 'Send canaries' }).click();
     await page
@@ -167,7 +167,7 @@ describeInBrowser('the administration page', () => {
     await tab.close();
   });
 
-  it('shows how many messages of each queue are handled and how many fail', async () => {
+  it('the page of queues shows how many messages of each queue are handled and how many fail', async () => {
     const api = await fixture.api(fixture.superAdmin);
     const dispatch = async () => {
       const { queues } = (await api.get('/api/admin/queues')).body;
@@ -191,7 +191,7 @@ describeInBrowser('the administration page', () => {
     await tab.close();
   });
 
-  it('shows an admin a dead letter with its error as text, and replays it', async () => {
+  it('the page of queues shows an admin a dead letter with its error as text, and replays it', async () => {
     const api = await fixture.api();
     const [agent] = (await api.get('/api/agents')).body.agents;
     const { organization } = (await api.get('/api/auth/me')).body;

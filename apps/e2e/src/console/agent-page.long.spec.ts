@@ -53,7 +53,7 @@ describeInBrowser('the page of an agent', () => {
   const at = (tab: string) => `/app/agents/${agentId}?tab=${tab}`;
   const answers = ({ page }: ConsoleTab) => page.locator('[data-testid=chat-message][data-role=assistant]');
 
-  it('shows an answer while it arrives, also after a change of tabs, and shows it again later', async () => {
+  it('the chat shows an answer while it arrives, also after a change of tabs, and shows it again later', async () => {
     model.says({ content: `It is idle because ${hostileText}`, slowMs: 150 });
     const tab = await fixture.signedIn(at('chat'));
     const { page } = tab;
@@ -81,7 +81,7 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('shows the part of an answer that arrived before the answer was stopped', async () => {
+  it('the chat shows the part of an answer that arrived before the answer was stopped', async () => {
     model.says({ content: 'one two three four five', slowMs: 300, cutAfter: 4, hang: true });
     const tab = await fixture.signedIn(at('chat'));
     const { page } = tab;
@@ -96,7 +96,7 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('shows the tool call that the model wants, and executes it after an approval', async () => {
+  it('the chat shows the tool call that the model requests, and executes it after an approval', async () => {
     const code = 'print("done by hand: <b>", 6 * 7)';
     const tab = await fixture.signedIn(at('chat'));
     const { page } = tab;
@@ -124,7 +124,7 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('runs a snippet, and shows its exact output', async () => {
+  it('the page of an agent runs a snippet, and shows its exact output', async () => {
     const tab = await fixture.signedIn(`/app/agents/${agentId}`);
     const { page } = tab;
     const isEditor = () => page.locator('.cm-editor').count();
@@ -149,7 +149,7 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('shows what a snippet prints while it runs', async () => {
+  it('the page of an agent shows what a snippet prints while it runs', async () => {
     let mayEnd: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (mayEnd = resolve));
     const gate = createServer((_, response) => void held.then(() => response.end('the last line')));
@@ -174,7 +174,7 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  itConverts('converts images, shows them, and shows the error of each failed image', async () => {
+  itConverts('the page of an agent converts images, shows them, and shows the error of each failed image', async () => {
     const tab = await fixture.signedIn(at('imaging'));
     const { page } = tab;
     const form = page.getByRole('region', { name: 'Images' });
@@ -197,7 +197,7 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  itConverts('creates and shows a composite, and explains that a patient was not found', async () => {
+  itConverts('the page of an agent shows a composite, and explains that a patient was not found', async () => {
     const tab = await fixture.signedIn(at('imaging'));
     const { page } = tab;
     const form = page.getByRole('region', { name: 'Composite' });
@@ -218,7 +218,7 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('sets labels, pins the agent and rotates its key', async () => {
+  it('the page of an agent sets labels, pins the agent and rotates its key', async () => {
     const tab = await fixture.signedIn(at('settings'));
     const { page } = tab;
     await page.getByRole('textbox', { name: 'Labels' }).fill('front-desk, <b>loud</b>');
@@ -249,7 +249,7 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('searches recordings in the service, with the search text in the URL', async () => {
+  it('the page of an agent searches recordings in the service, with the search text in the URL', async () => {
     const { organization } = (await api.get('/api/auth/me')).body;
     for (const name of ['Monday', 'Tuesday <b>bold</b>']) {
       await fixture.query(
@@ -278,7 +278,7 @@ describeInBrowser('the page of an agent', () => {
     { theme: 'light', width: 1440 },
     { theme: 'dark', width: 1440 },
     { theme: 'light', width: 360 },
-  ] as const)('has only accessible tabs: $theme, $width px', async (appearance) => {
+  ] as const)('the page of an agent has only accessible tabs: $theme, $width px', async (appearance) => {
     const tab = await fixture.signedIn(`/app/agents/${agentId}`, appearance);
     const { page } = tab;
     await page.getByTestId('agent-status').waitFor();
@@ -305,7 +305,7 @@ describeInBrowser('an agent’s chat without a language model', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('explains what is missing, and who can configure it', async () => {
+  it('the chat without a language model explains what is missing, and who can configure it', async () => {
     const agentId = (await (await fixture.api()).get('/api/agents')).body.agents[0].id;
     const tab = await fixture.signedIn(`/app/agents/${agentId}?tab=chat`);
     const { page } = tab;

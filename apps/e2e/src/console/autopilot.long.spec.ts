@@ -52,9 +52,9 @@ describeInBrowser('the autopilot’s pages', () => {
         : undefined,
     );
 
-  it('start a session from a description, show it live, skip a step and create a workflow', async () => {
+  it('the autopilot’s pages start a session from a description, show it live and skip a step', async () => {
     unsure();
-    model.answers((call) => (call.schemaName === 'autopilot_task' ? { json: whole(task()) } : undefined));
+    model.answers((call) => (call.schemaName === 'autopilot_task' ? { json: withAllKeys(task()) } : undefined));
     const tab = await fixture.signedIn('/app');
     const { page } = tab;
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Autopilot' }).click();
@@ -93,7 +93,7 @@ describeInBrowser('the autopilot’s pages', () => {
     await tab.close();
   });
 
-  it('find sessions by text and status, and cancel a paused session', async () => {
+  it('the autopilot’s pages find sessions by text and status, and cancel a paused session', async () => {
     unsure();
     const { body } = await api.post(`/api/agents/${agentId}/autopilot`, {
       action: 'start',
@@ -124,7 +124,7 @@ describeInBrowser('the autopilot’s pages', () => {
     { theme: 'light', width: 1440 },
     { theme: 'dark', width: 1440 },
     { theme: 'light', width: 360 },
-  ] as const)('are accessible: $theme, $width px', async (appearance) => {
+  ] as const)('the autopilot’s pages are accessible: $theme, $width px', async (appearance) => {
     const { sessions } = (await api.get('/api/autopilot-sessions')).body;
     const tab = await fixture.signedIn('/app/autopilot', appearance);
     const { page } = tab;
@@ -143,7 +143,7 @@ describeInBrowser('the autopilot’s pages', () => {
 });
 
 /** Returns the task with all keys, as a strict schema requires. */
-function whole(task: AutopilotTask): object {
+function withAllKeys(task: AutopilotTask): object {
   const expectation = (value: object | null | undefined) =>
     value ? { url: null, text: null, notText: null, selector: null, ...value } : null;
   return {

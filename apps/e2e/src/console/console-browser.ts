@@ -57,7 +57,7 @@ export class ConsoleTab {
     await this.page.goto(`${this.address}${path}`);
   }
 
-  /** A second tab of the same browser. */
+  /** Opens a second tab of the same browser. */
   async another(path: string): Promise<Page> {
     const page = await this.context.newPage();
     await page.goto(`${this.address}${path}`);

@@ -13,7 +13,7 @@ describeInBrowser('the page of costs and returns', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('leads from the figures to their batches and runs', async () => {
+  it('the page of costs leads from the figures of returns to their batches and runs', async () => {
     const api = await fixture.api();
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     const claims = ['eob_uploaded', 'no_eob_found', 'failed'].map((outcome, at) => ({
@@ -45,7 +45,7 @@ describeInBrowser('the page of costs and returns', () => {
     await tab.close();
   });
 
-  it('leads from the cost of a workflow to its runs, and exports the table', async () => {
+  it('the page of costs leads from the cost of a workflow to its runs, and exports the table', async () => {
     const tab = await fixture.signedIn('/app/costs');
     const { page } = tab;
     await page.getByRole('combobox', { name: 'Group by', exact: true }).selectOption('workflow');

@@ -19,7 +19,7 @@ describeInBrowser('feedback', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('is reported from any page with an image file, and shows its status', async () => {
+  it('feedback is reported from any page with an image file, and shows its status', async () => {
     const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
@@ -59,7 +59,7 @@ describeInBrowser('feedback', () => {
     await tab.close();
   });
 
-  it('accepts a pasted image, and leaves pasted text to the focused field', async () => {
+  it('the report form accepts a pasted image, and leaves pasted text to the focused field', async () => {
     const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: fixture.address });
@@ -91,7 +91,7 @@ describeInBrowser('feedback', () => {
     await tab.close();
   });
 
-  it('takes a screenshot of the page without the dialog, and asks for no severity of an idea', async () => {
+  it('the report form takes a screenshot without its dialog, and asks for no severity of an idea', async () => {
     const tab = await fixture.signedIn('/app/settings');
     const { page } = tab;
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
@@ -121,7 +121,7 @@ describeInBrowser('feedback', () => {
     await tab.close();
   });
 
-  it('refers to the workflow and the run if an issue is reported from a run', async () => {
+  it('feedback that is reported from a run refers to the run and its workflow', async () => {
     const api = await fixture.api();
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     const viewer = await fixture.invite('viewer');

@@ -13,7 +13,7 @@ describeInBrowser('the frame around every page', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('asks for a sign-in when the session has ended, and continues to the requested page', async () => {
+  it('the console asks for a sign-in when the session has ended, and continues to the requested page', async () => {
     const tab = await fixture.signedIn('/app/settings?part=Users');
     const { page } = tab;
     await page.getByRole('row', { name: new RegExp(fixture.admin[0]) }).waitFor();
@@ -26,7 +26,7 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('keeps typed text hidden during a new sign-in, and warns before the session ends for idleness', async () => {
+  it('the console hides typed text during a new sign-in, and warns before an idle session ends', async () => {
     const tab = await fixture.signedIn('/app/settings?part=API%20keys');
     const { page } = tab;
     await page.getByRole('button', { name: 'New API key' }).click();
@@ -58,7 +58,7 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('does not redirect to another site after a sign-in', async () => {
+  it('the console does not redirect to another site after a sign-in', async () => {
     for (const from of ['https://example.com/', '//example.com', '/\\example.com', 'javascript:alert(1)']) {
       const tab = await fixture.open();
       await tab.goto(`/app/login?from=${encodeURIComponent(from)}`);
@@ -69,7 +69,7 @@ describeInBrowser('the frame around every page', () => {
     }
   });
 
-  it('has a link that skips to the content, and restores the focus when a dialog closes', async () => {
+  it('the console has a link that skips to the content, and restores the focus when a dialog closes', async () => {
     const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
@@ -94,7 +94,7 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('opens every page by the keyboard shortcut in its list', async () => {
+  it('the console opens every page by the keyboard shortcut in its list of shortcuts', async () => {
     const tab = await fixture.signedIn('/app', undefined, fixture.superAdmin);
     const { page } = tab;
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
@@ -116,7 +116,7 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('uses the theme of the system or of the user’s choice, which is all that the browser stores', async () => {
+  it('the console uses the system’s or the chosen theme, which is all that the browser stores', async () => {
     const tab = await fixture.signedIn('/app', { theme: 'dark' });
     const { page } = tab;
     const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
@@ -137,7 +137,7 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('keeps typed text while the service is unreachable, and reports the failed save', async () => {
+  it('the console keeps typed text while the service is unreachable, and reports the failed save', async () => {
     const tab = await fixture.signedIn('/app/settings?part=Limits');
     const { page } = tab;
     await page.getByLabel('Monthly run limit').fill('77');

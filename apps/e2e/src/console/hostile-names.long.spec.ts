@@ -187,7 +187,7 @@ describeInBrowser('hostile names', () => {
     }
   };
 
-  it.each([1440, 390])('run no code, reverse no text and overflow no page at %d px', async (width) => {
+  it.each([1440, 390])('hostile names run no code, reverse no text and overflow no page at %d px', async (width) => {
     const tab = await fixture.signedIn('/app', { width });
     const { page } = tab;
     const dialogs: string[] = [];

@@ -21,7 +21,7 @@ describeInBrowser('the development server of the console', () => {
     await fixture?.end();
   });
 
-  it('serves the console with hot reload, and forwards sessions and streams to a running service', async () => {
+  it('the development server has hot reload, and forwards sessions and streams to a service', async () => {
     const port = await freePort();
     // The same command as `nx serve console`.
     server = spawn(process.execPath, ['node_modules/vite/bin/vite.js', 'apps/console'], {

@@ -43,7 +43,7 @@ describeInBrowser('the inbox', () => {
   const overflow = (page: Page) =>
     page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
-  it('shows a question, returns the first answer to the script, and shows other users who answered', async () => {
+  it('the inbox shows a question, returns the first answer to the script, and shows who answered', async () => {
     const [admin, member] = [await fixture.signedIn('/app/inbox'), await fixture.invite('member')];
     const other = await fixture.signedIn('/app/inbox', { width: 360, height: 740 }, member);
     await Promise.all([admin, other].map(({ page }) => page.getByText('No open questions.').waitFor()));
@@ -72,7 +72,7 @@ describeInBrowser('the inbox', () => {
     await Promise.all([admin.close(), other.close()]);
   });
 
-  it('accepts an answer without an account by the link in an email, on a phone', async () => {
+  it('the link in an email accepts an answer without an account, on a phone', async () => {
     const jobId = await launch('Link', [
       'muster.result(muster.ask("Who <approves>?", kind="form", fields=[{"name": "by", "label": "Approved by"}]))',
     ]);
@@ -104,7 +104,7 @@ describeInBrowser('the inbox', () => {
     await tab.close();
   });
 
-  it('is accessible, and usable by the keyboard and on a phone', async () => {
+  it('the inbox is accessible, and usable by the keyboard and on a phone', async () => {
     const fields =
       '[{"name": "npi", "label": "NPI"}, {"name": "paid", "type": "number", "required": False}, {"name": "urgent", "type": "boolean"}, {"name": "payer", "type": "choice", "choices": ["Delta", "Cigna"]}]';
     const jobId = await launch('Remittance', [
@@ -149,7 +149,7 @@ describeInBrowser('the inbox', () => {
     await tab.close();
   });
 
-  it('lets only the addressed users answer, also on the page of a run, which shows each outcome', async () => {
+  it('the inbox and the page of a run let only the addressed users answer, and show each outcome', async () => {
     const [person, otherMember] = [await fixture.invite('member'), await fixture.invite('member')];
     const jobId = await launch('Approval', [
       `muster.ask("Approve?", kind="confirm", to=["${person[0]}", "role:admin"])`,
@@ -172,7 +172,7 @@ describeInBrowser('the inbox', () => {
     await Promise.all([addressee.close(), other.close()]);
   });
 
-  it('counts and shows more questions than one page holds, and removes the questions of a cancelled run', async () => {
+  it('the inbox shows more questions than one API page holds, and removes those of a cancelled run', async () => {
     const jobId = await launch('Many', ['muster.ask("The first?")']);
     const tab = await fixture.signedIn('/app/inbox');
     const { page } = tab;

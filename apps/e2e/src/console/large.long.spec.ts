@@ -36,14 +36,14 @@ describeInBrowser('large logs and lists', () => {
     await fixture?.end();
   });
 
-  it('show a log from its end, its beginning and by search, in bounded browser memory', async () => {
+  it('a large log is shown from its end, its beginning and by search, in bounded browser memory', async () => {
     await writeLines();
     const tab = await fixture.signedIn(`/app/runs/${jobId}`);
     const { page } = tab;
     const log = page.getByRole('log', { name: 'Log' });
     const line = (number: number) => log.getByText(`line ${number} of a log`);
     await line(lines).waitFor();
-    const before = await heap(page);
+    const before = await measureHeapMiB(page);
     const opened = await timed(async () => {
       await page.reload();
       await page.getByTestId('log-line').first().waitFor();
@@ -70,7 +70,7 @@ describeInBrowser('large logs and lists', () => {
     });
     const whole = await timed(() => line(19_999).waitFor());
     expect(await page.getByTestId('log-line').count()).toBe(11);
-    const after = await heap(page);
+    const after = await measureHeapMiB(page);
     process.stdout.write(
       `console: ${lines} lines: first rows after ${opened} ms, oldest ${oldest} ms, newest ${newest} ms, ` +
         `found ${found} ms, the first of 11 matches after ${first} ms and the last ${whole} ms later; frames while scrolling: ${summaryOf(scrolled)} up, ${summaryOf(down)} down; ` +
@@ -83,7 +83,7 @@ describeInBrowser('large logs and lists', () => {
     await tab.close();
   });
 
-  it('lose and repeat no line while scrolling through more lines than are kept in memory', async () => {
+  it('a large log loses and repeats no line while scrolling through more lines than memory keeps', async () => {
     const tab = await fixture.signedIn(`/app/runs/${jobId}`);
     const { page } = tab;
     await page.getByTestId('log-line').first().waitFor();
@@ -97,19 +97,19 @@ describeInBrowser('large logs and lists', () => {
     await tab.close();
   });
 
-  it('show a list of 10,000 runs with fast first rows and smooth scrolling', async () => {
+  it('a list of 10,000 runs shows its first rows fast, and scrolls smoothly', async () => {
     await writeRuns();
     const tab = await fixture.signedIn('/app/runs');
     const { page } = tab;
     const frame = '[role=region][aria-label=Runs]';
     await page.getByRole('row').nth(20).waitFor();
-    const before = await heap(page);
+    const before = await measureHeapMiB(page);
     const opened = await timed(async () => {
       await page.reload();
       await page.getByRole('row').nth(5).waitFor();
     });
     const scrolled = await scroll(page, frame, 1, 12_000);
-    const after = await heap(page);
+    const after = await measureHeapMiB(page);
     process.stdout.write(
       `console: ${runs} runs: first rows after ${opened} ms; frames while scrolling: ${summaryOf(scrolled)}; ` +
         `heap ${before} MiB before, ${after} MiB after\n`,
@@ -169,7 +169,7 @@ async function timed(act: () => Promise<void>): Promise<number> {
 }
 
 /** Heap size of the tab in MiB after a garbage collection. */
-async function heap(page: Page): Promise<number> {
+async function measureHeapMiB(page: Page): Promise<number> {
   const session = await page.context().newCDPSession(page);
   await session.send('HeapProfiler.collectGarbage');
   const { usedSize } = (await session.send('Runtime.getHeapUsage')) as { usedSize: number };

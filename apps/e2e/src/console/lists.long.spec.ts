@@ -38,7 +38,7 @@ describeInBrowser('lists and the links to them', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('have a search box that a key focuses and that keeps its text in the URL', async () => {
+  it('each list has a search box that a key focuses and that keeps its text in the URL', async () => {
     const tab = await fixture.signedIn('/app', undefined, fixture.superAdmin);
     const { page } = tab;
     for (const [path, name] of searched) {
@@ -64,7 +64,7 @@ describeInBrowser('lists and the links to them', () => {
     await tab.close();
   });
 
-  it('are filtered by status, such as paused schedules', async () => {
+  it('lists are filtered by status, such as paused schedules', async () => {
     const { id: scriptId } = (await api.post('/api/workflows', { name: 'Nightly', script: 'print(1)' })).body;
     for (const enabled of [true, false]) {
       const name = enabled ? 'Is enabled' : 'Is paused';
@@ -81,7 +81,7 @@ describeInBrowser('lists and the links to them', () => {
     await tab.close();
   });
 
-  it('show the cost of agents, and pin several agents at once', async () => {
+  it('the list of agents shows the cost of each agent, and pins several agents at once', async () => {
     const other = (await api.post('/api/agents', { name: 'Other', provider: 'external' })).body.agent.id;
     const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
@@ -96,7 +96,7 @@ describeInBrowser('lists and the links to them', () => {
     for (const id of [agentId, other]) {
       expect((await api.get(`/api/agents/${id}`)).body.idleAutoStopExempt).toBe(true);
     }
-    // One agent is unpinned, and that is undone.
+    // Unpins one agent, and undoes the change.
     await page.getByRole('button', { name: 'Actions for Other' }).click();
     await page.getByRole('menuitem', { name: 'Unpin' }).click();
     await page.getByRole('status').filter({ hasText: 'Other is no longer pinned.' }).waitFor();
@@ -106,7 +106,7 @@ describeInBrowser('lists and the links to them', () => {
     await tab.close();
   });
 
-  it('are linked from home for dead letters, if the user may see them', async () => {
+  it('the home page links to the list of dead letters, if the user may see them', async () => {
     await fixture.query(
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts)
        VALUES ($1, 'dispatch', 'dispatch-agent', '{}', $2, NULL, 5)`,
@@ -127,7 +127,7 @@ describeInBrowser('lists and the links to them', () => {
     await viewer.close();
   });
 
-  it('are linked from home for agents, also for more agents than one page holds', async () => {
+  it('the home page links to the lists of agents, also for more agents than one API page holds', async () => {
     const name = 'ZZ the last agent';
     await fixture.query(
       `INSERT INTO agent (id, organization_id, name, status, provider)
@@ -147,7 +147,7 @@ describeInBrowser('lists and the links to them', () => {
     await fixture.query(`DELETE FROM agent WHERE name = $1 OR name LIKE 'Machine %'`, [name]);
   });
 
-  it('are linked from home for runs that failed today, also if they were queued days ago', async () => {
+  it('the home page links to runs that failed today, also if they were queued days ago', async () => {
     const [late, old] = [randomUUID(), randomUUID()];
     for (const [id, endedAgo] of [
       [late, '1 minute'],
@@ -175,7 +175,7 @@ describeInBrowser('lists and the links to them', () => {
     await tab.close();
   });
 
-  it('show a failed request with a button to try again, also on home', async () => {
+  it('a list shows a failed request with a button to try again, also on the home page', async () => {
     const tab = await fixture.signedIn('/app');
     const { page } = tab;
     await page.route(/\/api\/(usage|costs)/, (route) =>
@@ -190,7 +190,7 @@ describeInBrowser('lists and the links to them', () => {
     await tab.close();
   });
 
-  it('are skipped by entering an id in the search dialog', async () => {
+  it('an id in the search dialog opens its resource without a list', async () => {
     const tab = await fixture.signedIn('/app');
     const { page } = tab;
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
@@ -210,7 +210,7 @@ describeInBrowser('lists and the links to them', () => {
     await tab.close();
   });
 
-  it('continue over pages without a match, and do not repeat a failed request', async () => {
+  it('the search of a list continues over pages without a match, and does not repeat a failed request', async () => {
     const endpoint = await api.post('/api/webhook-endpoints', { url: 'https://example.com/told', events: ['*'] });
     const endpointId = endpoint.body.id ?? endpoint.body.webhookEndpoint.id;
     const far = '00000000-0000-7000-8000-0000feedbeef';

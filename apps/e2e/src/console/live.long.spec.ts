@@ -30,7 +30,7 @@ describeInBrowser('an open page', () => {
     return (await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id })).body.jobId as string;
   };
 
-  it('shows each line of a run once and in order even if the service is killed', async () => {
+  it('an open page shows each line of a run once and in order even if the service is killed', async () => {
     const tab = await fixture.signedIn(`/app/runs/${await launch()}`);
     const { page } = tab;
     await page
@@ -51,7 +51,7 @@ describeInBrowser('an open page', () => {
     await tab.close();
   });
 
-  it('shows a change of an agent without a reload', async () => {
+  it('an open page shows a change of an agent without a reload', async () => {
     const tab = await fixture.signedIn(`/app/agents/${agentId}`);
     const { page } = tab;
     await page.getByTestId('timeline-entry').first().waitFor();
@@ -65,7 +65,7 @@ describeInBrowser('an open page', () => {
     await tab.close();
   });
 
-  it('lists a run right after its launch, and shows its outcome after a restart of the service', async () => {
+  it('an open list shows a run right after its launch, and its outcome after a restart of the service', async () => {
     const tab = await fixture.signedIn('/app/runs');
     const { page } = tab;
     const rows = page.getByRole('row');
@@ -89,7 +89,7 @@ describeInBrowser('an open page', () => {
     await tab.close();
   });
 
-  it('sorts and searches runs with the parameters in the URL, and exports the table', async () => {
+  it('the list of runs is sorted and searched with the parameters in the URL, and can be exported', async () => {
     const tab = await fixture.signedIn('/app/runs');
     const { page } = tab;
     const took = page.getByRole('columnheader', { name: 'Took' });
@@ -115,7 +115,7 @@ describeInBrowser('an open page', () => {
     await tab.close();
   });
 
-  it('shares one stream per resource among all tabs of a browser, and another tab takes the streams over', async () => {
+  it('the tabs of a browser share one stream per resource, and another tab takes the streams over', async () => {
     const tab = await fixture.signedIn(`/app/agents/${agentId}`);
     const second = await tab.another(`/app/agents/${agentId}`);
     // The streams of the organization and of the agent.

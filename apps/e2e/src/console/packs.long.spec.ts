@@ -12,7 +12,7 @@ describeInBrowser('the pages of packs', () => {
   beforeAll(async () => void (fixture = await ConsoleFixture.start()));
   afterAll(() => fixture?.end());
 
-  it('publish files as versions, pin them for an installation, and roll back', async () => {
+  it('the pages of packs publish files as versions, pin them for an installation, and roll back', async () => {
     const tab = await fixture.signedIn('/app/packs');
     const { page } = tab;
     await page.getByText('No packs yet.').waitFor();
@@ -94,7 +94,7 @@ describeInBrowser('the pages of packs', () => {
     await tab.close();
   });
 
-  it('show both versions if another user has uploaded files, and apply the chosen one', async () => {
+  it('the pages of packs show both drafts if another user has uploaded files, and apply the chosen one', async () => {
     const tab = await fixture.signedIn('/app/packs');
     const { page } = tab;
     const other = await fixture.signedIn('/app/packs');
@@ -124,7 +124,7 @@ describeInBrowser('the pages of packs', () => {
     await tab.close();
   });
 
-  it('promote a version by the keyboard alone', async () => {
+  it('the pages of packs can promote a version by the keyboard alone', async () => {
     const tab = await fixture.signedIn('/app/packs');
     const { page } = tab;
     await newPack(page, 'by-keyboard');
@@ -145,7 +145,7 @@ describeInBrowser('the pages of packs', () => {
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('are accessible: $theme, $width px', async (appearance) => {
+  ] as const)('the pages of packs are accessible: $theme, $width px', async (appearance) => {
     const tab = await fixture.signedIn('/app/packs', appearance);
     const { page } = tab;
     await newPack(page, `look-${appearance.theme}`);

@@ -1,5 +1,5 @@
 /** Pages of one resource. `list` is the API path that lists such resources, `field` the field of its response. */
-export const pagesOfOneThing = [
+export const pagesOfOneResource = [
   { name: 'agent', path: '/agents/$id', list: '/api/agents', field: 'agents' },
   { name: 'run', path: '/runs/$id', list: '/api/jobs', field: 'jobs' },
   { name: 'workflow', path: '/workflows/$id', list: '/api/workflows', field: 'workflows' },

@@ -23,7 +23,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   const workflow = async (name: string, more: object = {}) =>
     (await api.post('/api/workflows', { name, script: 'print("hello")\n', ...more })).body;
 
-  it('keeps a dialog about a run open while newer runs push the run out of the list', async () => {
+  it('a dialog about a run stays open while newer runs push the run out of the list', async () => {
     const { id: workflowId } = await workflow('Many', { variables: ['N'] });
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: silentId, workflowId, variables: { N: '0' } }))
       .body;
@@ -53,7 +53,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('keeps a name that is being typed even if its row no longer matches the filter', async () => {
+  it('a name that is being typed stays even if its row no longer matches the filter', async () => {
     const tab = await fixture.signedIn('/app/agents?status=online');
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Demo agent' }).click();
@@ -76,7 +76,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('keeps text that is typed while a workflow is being saved', async () => {
+  it('text that is typed while a workflow is being saved is kept', async () => {
     const { id } = await workflow('Written on');
     const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -113,7 +113,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('applies an edited step to the right step even if other steps were removed', async () => {
+  it('the edit of a step changes the right step even if other steps were removed', async () => {
     const { id } = await workflow('Steps', { script: '' });
     const step = (name: string) => ({ id: name, type: 'goto', url: `https://example.com/${name}` });
     const saved = await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['a', 'b', 'c'].map(step) });
@@ -136,7 +136,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('keeps working if a script does not load, and is reloaded if the service has a newer build', async () => {
+  it('a page keeps working if a script does not load, and reloads if the service has a newer build', async () => {
     const { id } = await workflow('Parts', { script: 'print("hello")\n' });
     const tab = await fixture.signedIn('/app/workflows');
     const { page } = tab;
@@ -161,7 +161,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('loses no key while the editor replaces the plain text field', async () => {
+  it('no key is lost while the code editor replaces the plain text field', async () => {
     const { id } = await workflow('Typed', { script: 'print(1)\n' });
     const tab = await fixture.signedIn('/app/workflows');
     const { page } = tab;
@@ -177,7 +177,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('keeps typed labels of an agent while another user renames it, and saves only the labels', async () => {
+  it('typed labels of an agent stay while another user renames it, and only the labels are saved', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Lab', provider: 'external', labels: ['old'] })).body;
     const tab = await fixture.signedIn(`/app/agents/${agent.id}?tab=settings`);
     const { page } = tab;
@@ -198,7 +198,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('launches on the chosen agent or not at all', async () => {
+  it('a run is launched on the chosen agent or not at all', async () => {
     const { id } = await workflow('Chosen');
     const { agent } = (await api.post('/api/agents', { name: 'Chosen one', provider: 'external' })).body;
     const tab = await fixture.signedIn(`/app/workflows/${id}`);
@@ -222,7 +222,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('creates a schedule again that was created and deleted before', async () => {
+  it('a schedule that was created and deleted can be created again', async () => {
     await workflow('Planned twice');
     const tab = await fixture.signedIn('/app/schedules');
     const { page } = tab;
@@ -250,7 +250,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('replays a run once if the button is double-clicked', async () => {
+  it('a run is replayed once if the button is double-clicked', async () => {
     const { id: workflowId } = await workflow('Pressed');
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: demoId, workflowId })).body;
     const tab = await fixture.signedIn(`/app/runs/${jobId}`);
@@ -261,7 +261,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('does not carry typed text over to the page of another agent', async () => {
+  it('typed text is not carried over to the page of another agent', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Reception', provider: 'external' })).body;
     const tab = await fixture.signedIn(`/app/agents/${agent.id}`);
     const { page } = tab;
@@ -288,7 +288,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('starts at its top, and keeps its scroll position when a filter changes', async () => {
+  it('a page starts at its top, and keeps its scroll position when a filter changes', async () => {
     const tab = await fixture.signedIn('/app/costs', { height: 500 });
     const { page } = tab;
     await page.getByText('What it means').waitFor();
@@ -304,7 +304,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('requests a date only after its year is complete', async () => {
+  it('a date is requested only after its year is complete', async () => {
     const tab = await fixture.signedIn('/app/costs');
     const { page } = tab;
     await page.getByText('What it means').waitFor();
@@ -326,7 +326,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('does not close a dialog with typed text or a key when the user clicks outside', async () => {
+  it('a dialog with typed text or a new key stays open when the user clicks outside', async () => {
     const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     const dialog = page.getByRole('dialog', { name: 'New agent' });

@@ -27,7 +27,7 @@ describeInBrowser('forbidden content and actions', () => {
   };
 
   it.each(['viewer', 'member', 'admin'] as const)(
-    'are not requested by any page or tab that a %s can open',
+    'pages and tabs that a %s can open send no request that is forbidden for this role',
     async (role) => {
       const tab = await fixture.signedIn('/app', undefined, await fixture.invite(role));
       const { page } = tab;
@@ -37,11 +37,11 @@ describeInBrowser('forbidden content and actions', () => {
       });
       for (const path of await pathsOf(tab)) {
         await tab.goto(path!);
-        await loaded(tab);
+        await waitUntilLoaded(tab);
         const parts = await page.getByRole('tab').all();
         for (const part of parts) {
           await part.click();
-          await loaded(tab);
+          await waitUntilLoaded(tab);
         }
         expect([path, refused]).toEqual([path, []]);
       }
@@ -50,18 +50,18 @@ describeInBrowser('forbidden content and actions', () => {
     },
   );
 
-  const loaded = async ({ page }: ConsoleTab) => {
+  const waitUntilLoaded = async ({ page }: ConsoleTab) => {
     await page.getByRole('heading', { level: 1 }).waitFor();
     await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
   };
 
-  const offered = async (tab: ConsoleTab, path: string) => {
+  const visibleButtons = async (tab: ConsoleTab, path: string) => {
     await tab.goto(path);
-    await loaded(tab);
+    await waitUntilLoaded(tab);
     return tab.page.getByRole('main').getByRole('button').allInnerTexts();
   };
 
-  it('are not offered to a viewer', async () => {
+  it('forbidden actions are not offered to a viewer', async () => {
     const tab = await fixture.signedIn('/app', undefined, await fixture.invite('viewer'));
     const { page } = tab;
     const navigation = await page.getByRole('navigation', { name: 'Main' }).innerText();
@@ -83,7 +83,7 @@ describeInBrowser('forbidden content and actions', () => {
       ['/app/settings?part=Users', ['Invite user']],
       ['/app/settings?part=Prices', ['New price', 'Recompute costs']],
     ] as const) {
-      const buttons = await offered(tab, path);
+      const buttons = await visibleButtons(tab, path);
       expect([path, actions.filter((action) => buttons.includes(action))]).toEqual([path, []]);
     }
     await tab.goto('/app/settings');
@@ -95,7 +95,7 @@ describeInBrowser('forbidden content and actions', () => {
     await tab.close();
   });
 
-  it('are explained if a viewer opens the administration by its URL', async () => {
+  it('a viewer who opens the administration by its URL gets an explanation', async () => {
     const tab = await fixture.signedIn('/app/admin', undefined, await fixture.invite('viewer'));
     await tab.page.getByText('This page is for admins.').waitFor();
     expect(await tab.barriersInBothThemes()).toEqual([]);
@@ -103,15 +103,15 @@ describeInBrowser('forbidden content and actions', () => {
     await tab.close();
   });
 
-  it('are offered to the roles that may use them: runs to a member, settings to an admin', async () => {
+  it('actions are offered to the roles that may use them: runs to a member, settings to an admin', async () => {
     const member = await fixture.signedIn('/app', undefined, await fixture.invite('member'));
-    expect(await offered(member, `/app/runs/${run.id}`)).toContain('Replay');
-    expect(await offered(member, `/app/workflows/${run.workflowId}`)).toContain('Run');
-    expect(await offered(member, '/app/settings?part=Users')).not.toContain('Invite user');
+    expect(await visibleButtons(member, `/app/runs/${run.id}`)).toContain('Replay');
+    expect(await visibleButtons(member, `/app/workflows/${run.workflowId}`)).toContain('Run');
+    expect(await visibleButtons(member, '/app/settings?part=Users')).not.toContain('Invite user');
     await member.close();
     const admin = await fixture.signedIn('/app', undefined, await fixture.invite('admin'));
-    expect(await offered(admin, '/app/settings?part=Users')).toContain('Invite user');
-    expect(await offered(admin, '/app/settings')).toContain('Save');
+    expect(await visibleButtons(admin, '/app/settings?part=Users')).toContain('Invite user');
+    expect(await visibleButtons(admin, '/app/settings')).toContain('Save');
     await admin.goto('/app/agents');
     await admin.page.getByRole('button', { name: 'New agent' }).waitFor();
     await admin.close();

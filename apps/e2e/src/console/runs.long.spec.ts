@@ -24,8 +24,8 @@ describeInBrowser('the page of a run', () => {
     return launched.body.jobId as string;
   };
 
-  it('shows the steps of a cancellation: the request, TERM, and the confirmation of the machine', async () => {
-    // A script that ignores TERM.
+  it('the page of a run shows the request, TERM and the machine’s confirmation of a cancellation', async () => {
+    // Launches a script that ignores TERM.
     const id = await launch(`
 import signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -55,7 +55,7 @@ time.sleep(300)
     await tab.close();
   });
 
-  it('links the attempts of a run, and shows why an attempt failed', async () => {
+  it('the page of a run links the attempts of the run, and shows why an attempt failed', async () => {
     const id = await launch('raise SystemExit("no <b>portal</b>")\n', { maxRetries: 1, retryDelayMs: 0 });
     const tab = await fixture.signedIn(`/app/runs/${id}`);
     const { page } = tab;
@@ -73,8 +73,10 @@ time.sleep(300)
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('is accessible with hostile output of a script: $theme, $width px', async (appearance) => {
-    const id = await launch(`
+  ] as const)(
+    'the page of a run is accessible with hostile output of a script: $theme, $width px',
+    async (appearance) => {
+      const id = await launch(`
 import muster
 for number in range(120):
     with muster.step("<img src=x onerror=alert(1)> \\u202e" + "long" * 50 + str(number)):
@@ -83,16 +85,17 @@ muster.log("warn", "<script>alert(1)</script>")
 print("x" * 10000)
 muster.result({"html": "<b>bold</b>"})
 `);
-    const tab = await fixture.signedIn(`/app/runs/${id}`, appearance);
-    const { page } = tab;
-    await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
-    await page.getByTestId('log-line').filter({ hasText: '<script>alert(1)</script>' }).waitFor();
-    await page.getByRole('button', { name: 'More steps' }).click();
-    await waitFor('all steps', async () => (await page.getByTestId('step').count()) === 120);
-    await page.getByText('Raw JSON').click();
-    expect(await tab.barriers()).toEqual([]);
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-    expect(tab.complaints).toEqual([]);
-    await tab.close();
-  });
+      const tab = await fixture.signedIn(`/app/runs/${id}`, appearance);
+      const { page } = tab;
+      await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
+      await page.getByTestId('log-line').filter({ hasText: '<script>alert(1)</script>' }).waitFor();
+      await page.getByRole('button', { name: 'More steps' }).click();
+      await waitFor('all steps', async () => (await page.getByTestId('step').count()) === 120);
+      await page.getByText('Raw JSON').click();
+      expect(await tab.barriers()).toEqual([]);
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    },
+  );
 });

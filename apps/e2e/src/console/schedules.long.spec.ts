@@ -34,7 +34,7 @@ describeInBrowser('the pages of schedules', () => {
   };
   const read = async (id: string) => (await api.get(`/api/schedules/${id}`)).body;
 
-  it('create, edit, dry-run, run, pause and delete a schedule', async () => {
+  it('the pages of schedules create, edit, dry-run, run, pause and delete a schedule', async () => {
     const tab = await fixture.signedIn('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'New schedule' }).click();
@@ -102,7 +102,7 @@ describeInBrowser('the pages of schedules', () => {
     await tab.close();
   });
 
-  it('show both versions if two users change the same schedule', async () => {
+  it('the pages of schedules show both versions if two users change the same schedule', async () => {
     const id = await make({ name: 'Contested' });
     const tab = await fixture.signedIn(`/app/schedules/${id}`);
     const { page } = tab;
@@ -122,7 +122,7 @@ describeInBrowser('the pages of schedules', () => {
     await tab.close();
   });
 
-  it('explain why a run would be skipped and why it was skipped', async () => {
+  it('the pages of schedules explain why a run would be skipped and why a run was skipped', async () => {
     await api.put('/api/vault/GONE', { value: 'x' });
     const id = await make({ name: 'Needs a secret', vaultKeys: ['GONE'] });
     await api.delete('/api/vault/GONE');
@@ -141,7 +141,7 @@ describeInBrowser('the pages of schedules', () => {
     await tab.close();
   });
 
-  it('show the week in the organization’s time zone, with very frequent schedules listed separately', async () => {
+  it('the week is in the organization’s time zone, and lists very frequent schedules separately', async () => {
     const chicago = new Intl.DateTimeFormat('en-GB', {
       timeZone: 'America/Chicago',
       hour: '2-digit',
@@ -176,26 +176,29 @@ describeInBrowser('the pages of schedules', () => {
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('are accessible and usable by the keyboard: $theme, $width px', async (appearance) => {
-    const name = `${'long'.repeat(40)} ${appearance.theme}`;
-    const id = await make({ name, variables: { PAYER: 'x'.repeat(10_000) } });
-    const tab = await fixture.signedIn('/app/schedules?view=week', appearance);
-    const { page } = tab;
-    await page.getByTestId('week-day').first().waitFor();
-    const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-    expect(await tab.barriers()).toEqual([]);
-    expect(await overflow()).toBeLessThanOrEqual(0);
-    await tab.goto(`/app/schedules/${id}`);
-    await page.getByRole('button', { name: 'Edit schedule' }).press('Enter');
-    const edited = page.getByRole('dialog', { name: /^Edit / });
-    await edited.getByLabel('PAYER').fill('Acme');
-    expect(await tab.barriers()).toEqual([]);
-    await edited.getByLabel('Name', { exact: true }).press('Enter');
-    await edited.waitFor({ state: 'detached' });
-    expect(await read(id)).toMatchObject({ variables: { PAYER: 'Acme' } });
-    expect(await tab.barriers()).toEqual([]);
-    expect(await overflow()).toBeLessThanOrEqual(0);
-    expect(tab.complaints).toEqual([]);
-    await tab.close();
-  });
+  ] as const)(
+    'the pages of schedules are accessible and usable by the keyboard: $theme, $width px',
+    async (appearance) => {
+      const name = `${'long'.repeat(40)} ${appearance.theme}`;
+      const id = await make({ name, variables: { PAYER: 'x'.repeat(10_000) } });
+      const tab = await fixture.signedIn('/app/schedules?view=week', appearance);
+      const { page } = tab;
+      await page.getByTestId('week-day').first().waitFor();
+      const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      expect(await tab.barriers()).toEqual([]);
+      expect(await overflow()).toBeLessThanOrEqual(0);
+      await tab.goto(`/app/schedules/${id}`);
+      await page.getByRole('button', { name: 'Edit schedule' }).press('Enter');
+      const edited = page.getByRole('dialog', { name: /^Edit / });
+      await edited.getByLabel('PAYER').fill('Acme');
+      expect(await tab.barriers()).toEqual([]);
+      await edited.getByLabel('Name', { exact: true }).press('Enter');
+      await edited.waitFor({ state: 'detached' });
+      expect(await read(id)).toMatchObject({ variables: { PAYER: 'Acme' } });
+      expect(await tab.barriers()).toEqual([]);
+      expect(await overflow()).toBeLessThanOrEqual(0);
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ConsoleTab, chromiumPath, launchBrowser } from './console-browser';
-import { pagesOfOneThing } from './pages';
+import { pagesOfOneResource } from './pages';
 
 // Takes screenshots of every page in both themes and at two widths, and prints what axe and the browser report:
 //   node dist/apps/e2e/src/console/screenshots.js <address> <email> <password> [folder]
@@ -62,7 +62,7 @@ async function pathsOf({ page }: ConsoleTab): Promise<[string, string][]> {
     ]),
   );
   const things = await Promise.all(
-    pagesOfOneThing.map(async ({ name, path, list, field }): Promise<[string, string][]> => {
+    pagesOfOneResource.map(async ({ name, path, list, field }): Promise<[string, string][]> => {
       const first = `fetch('${list}?limit=1').then((r) => r.json()).then((d) => d.${field}[0]?.id ?? d.${field}[0]?.sessionId)`;
       const id = await page.evaluate<string | undefined>(first);
       if (!id) return [];

@@ -15,7 +15,7 @@ describeInBrowser('a second factor in the console', () => {
   afterAll(() => fixture?.end());
 
   /** Backdates the proof of the second factor, so that it has expired. */
-  const forgetProof = (email: string) =>
+  const expireProof = (email: string) =>
     fixture.query(
       `WITH aged AS (
          UPDATE user_session SET second_factor_at = second_factor_at - interval '1 hour'
@@ -24,7 +24,7 @@ describeInBrowser('a second factor in the console', () => {
       [email],
     );
 
-  it('is set up with an app, required at sign-in, and required again before sensitive actions', async () => {
+  it('an app as second factor is required at sign-in, and again before sensitive actions', async () => {
     const [email, password] = await fixture.invite('admin');
     const tab = await fixture.signedIn('/app/settings?part=Security', undefined, [email, password]);
     const { page } = tab;
@@ -60,7 +60,7 @@ describeInBrowser('a second factor in the console', () => {
     await next.page.getByLabel('Recovery code').fill(recoveryCode!);
     await next.page.getByRole('button', { name: 'Sign in' }).click();
     await next.page.getByRole('button', { name: 'New API key' }).click();
-    await forgetProof(email);
+    await expireProof(email);
     await next.page.getByLabel('Name').fill('proved');
     await next.page.getByRole('button', { name: 'Create key' }).click();
     const proof = next.page.getByRole('dialog', { name: 'Confirm your identity' });
@@ -71,7 +71,7 @@ describeInBrowser('a second factor in the console', () => {
     await next.close();
   });
 
-  it('can be a passkey, which signs in without a password, confirms actions, and can be removed', async () => {
+  it('a passkey signs in without a password, confirms sensitive actions, and can be removed', async () => {
     const [email, password] = await fixture.invite('admin');
     const tab = await ConsoleTab.open(fixture.browser, fixture.address.replace('127.0.0.1', 'localhost'));
     const { page } = tab;
@@ -111,7 +111,7 @@ describeInBrowser('a second factor in the console', () => {
     await page.getByRole('button', { name: 'Back' }).click();
     await page.getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByRole('cell', { name: 'Telephone', exact: true }).waitFor();
-    await forgetProof(email);
+    await expireProof(email);
     await page.getByRole('button', { name: 'Actions for Telephone' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
@@ -128,7 +128,7 @@ describeInBrowser('a second factor in the console', () => {
     await tab.close();
   });
 
-  it('cannot be a passkey at an IP address, and the page names the right address', async () => {
+  it('a passkey cannot be used at an IP address, and the page names the right address', async () => {
     const tab = await fixture.open();
     await tab.goto('/app');
     await tab.page.getByRole('button', { name: 'Use a passkey' }).click();
@@ -138,7 +138,7 @@ describeInBrowser('a second factor in the console', () => {
     await tab.close();
   });
 
-  it('is suggested to an admin if the address is reachable by others, but not on 127.0.0.1', async () => {
+  it('a second factor is suggested to an admin if others can reach the address, but not on 127.0.0.1', async () => {
     const near = await fixture.signedIn('/app');
     const exposed = fixture.address.replace('127.0.0.1', 'muster.localhost');
     const far = await ConsoleTab.open(fixture.browser, exposed);
@@ -156,7 +156,7 @@ describeInBrowser('a second factor in the console', () => {
     await near.close();
   });
 
-  it('must be set up first if the organization requires it, and can be reset by an admin', async () => {
+  it('a second factor that the organization requires is set up at sign-in; an admin can reset it', async () => {
     const [email, password] = await fixture.invite('viewer');
     const admin = await fixture.api();
     const tab = await fixture.signedIn('/app/settings?part=Sign-in');

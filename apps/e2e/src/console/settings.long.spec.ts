@@ -19,7 +19,7 @@ describeInBrowser('the settings', () => {
     (await fetch(`${fixture.address}/api/agents`, { headers: { 'x-api-key': key } })).status;
   const expectStatus = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
 
-  it('invite a user with a role, change the role, and disable the user', async () => {
+  it('the settings invite a user with a role, change the role, and disable the user', async () => {
     const tab = await fixture.signedIn('/app/settings?part=Users');
     const { page } = tab;
     await page.getByRole('button', { name: 'Invite user' }).click();
@@ -46,7 +46,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('pause a concurrency key, show the runs that wait for it, and resume it', async () => {
+  it('the settings pause a concurrency key, show the runs that wait for it, and resume the key', async () => {
     const api = await fixture.api();
     const [{ id: agentId }] = (await api.get('/api/agents')).body.agents;
     const { id: workflowId } = (await api.post('/api/workflows', { name: 'Keyed', script: 'pass' })).body;
@@ -76,7 +76,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('sign in a program by its device code after the user allows it', async () => {
+  it('a program signs in with a device code after the user allows it', async () => {
     const api = await fixture.api();
     const codes = (await api.post('/api/auth/device', { device_name: 'muster on front-desk-3' })).body;
     const requestToken = () => api.post('/api/auth/device/token', { device_code: codes.device_code });
@@ -98,7 +98,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('list the user’s sessions, and end the sessions in other browsers', async () => {
+  it('the settings list the user’s sessions, and end the sessions in other browsers', async () => {
     const robin = await fixture.invite('viewer');
     const tab = await fixture.signedIn('/app/settings?part=Security', undefined, robin);
     const other = await fixture.signedIn('/app/agents', undefined, robin);
@@ -115,7 +115,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('create a key that is shown once, and rotate it: the new key works after the old one is revoked', async () => {
+  it('an API key is shown once; after a rotation, the new key works when the old one is revoked', async () => {
     const tab = await fixture.signedIn('/app/settings?part=API%20keys');
     const { page } = tab;
     await page.getByRole('button', { name: 'New API key' }).click();
@@ -140,7 +140,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('send a worker a new key, with which it keeps working after the old keys are revoked', async () => {
+  it('a worker that is sent a new key keeps working after its old keys are revoked', async () => {
     const api = await fixture.api();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
     const isOnline = async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online';
@@ -182,7 +182,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('store a secret whose value is not shown again, and a model that uses it', async () => {
+  it('the settings store a secret whose value is not shown again, and a model that uses the secret', async () => {
     const tab = await fixture.signedIn('/app/settings?part=Vault');
     const { page } = tab;
     await page.getByRole('button', { name: 'New secret' }).click();
@@ -231,7 +231,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('show both lists of prices if another admin has saved a list', async () => {
+  it('the settings show both lists of prices if another admin has saved a list', async () => {
     const api = await fixture.api();
     const price = (model: string) => ({
       ...{ provider: 'acme', model, inputUsdPerMillion: 1, outputUsdPerMillion: 2, from: '2026-01-01' },
@@ -269,7 +269,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('set a limit, and mark an invalid limit in its field', async () => {
+  it('the settings set a limit, and mark an invalid limit in its field', async () => {
     const tab = await fixture.signedIn('/app/settings?part=Limits');
     const { page } = tab;
     await page.getByLabel('Monthly run limit').fill('5000000000');
@@ -287,7 +287,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('show both versions if another user has changed the same field, and keep both users’ other changes', async () => {
+  it('the settings show both values if two users change a field, and keep both users’ other changes', async () => {
     const api = await fixture.api();
     const tab = await fixture.signedIn('/app/settings');
     const { page } = tab;
@@ -319,7 +319,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('add and remove a model price, and find a change in the audit', async () => {
+  it('the settings add and remove a model price, and find a change in the audit log', async () => {
     const tab = await fixture.signedIn('/app/settings?part=Prices');
     const { page } = tab;
     await page.getByRole('button', { name: 'New price' }).click();

@@ -13,7 +13,7 @@ describeInBrowser('the console', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('renames an agent in its list by the keyboard alone', async () => {
+  it('the console renames an agent in the list by the keyboard alone', async () => {
     const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Demo agent' }).press('Enter');
@@ -30,7 +30,7 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('previews the times of a schedule, creates it, and pauses it', async () => {
+  it('the console previews the times of a schedule, creates the schedule, and pauses it', async () => {
     const tab = await fixture.signedIn('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'New schedule' }).click();
@@ -59,7 +59,7 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('creates an agent, shows its key once, and shows how to install its worker', async () => {
+  it('the console creates an agent, shows its key once, and shows how to install its worker', async () => {
     const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'New agent' }).click();
@@ -78,7 +78,7 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('reports a lost connection, and recovers automatically', async () => {
+  it('the console reports a lost connection, and recovers automatically', async () => {
     const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByTestId('agent-status').first().waitFor();

@@ -11,7 +11,7 @@ describeInBrowser('the console', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('reports a failed sign-in, and continues to the requested page after a successful one', async () => {
+  it('the console reports a failed sign-in, and opens the requested page after a successful one', async () => {
     const tab = await fixture.open();
     const { page } = tab;
     await tab.goto('/app/agents?status=online');
@@ -26,7 +26,7 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('launches a workflow, and shows its run live', async () => {
+  it('the console launches a workflow, and shows its run live', async () => {
     const tab = await fixture.signedIn('/app/workflows');
     const { page } = tab;
     await page.getByRole('link', { name: 'Hello, Muster' }).click();
@@ -35,7 +35,7 @@ describeInBrowser('the console', () => {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Run Hello, Muster' });
     await dialog.getByLabel('GREETING').fill('Good <b>evening</b>');
-    // The form cannot be submitted before an agent is selected.
+    // Waits for the agents, because the form cannot be submitted before an agent is selected.
     await dialog.getByLabel('Agent').locator('option').first().waitFor({ state: 'attached' });
     await dialog.getByRole('button', { name: 'Run now' }).click();
     await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor();
@@ -54,7 +54,7 @@ describeInBrowser('the console', () => {
     { theme: 'light', width: 1440 },
     { theme: 'dark', width: 1440 },
     { theme: 'light', width: 360 },
-  ] as const)('has only accessible pages without browser errors: $theme, $width px', async (appearance) => {
+  ] as const)('the console has only accessible pages without browser errors: $theme, $width px', async (appearance) => {
     const tab = await fixture.signedIn('/app', appearance);
     const links = tab.page.getByRole('navigation', { name: 'Main' }).getByRole('link');
     for (let at = 0; at < (await links.count()); at += 1) {
@@ -70,7 +70,7 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('is navigated by the keyboard', async () => {
+  it('the console can be navigated by the keyboard', async () => {
     const tab = await fixture.signedIn();
     const { page } = tab;
     const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
@@ -93,7 +93,7 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('signs out by the account menu', async () => {
+  it('the console signs out by the account menu', async () => {
     const tab = await fixture.signedIn();
     const { page } = tab;
     await page.getByRole('button', { name: 'Account' }).click();

@@ -32,7 +32,7 @@ describeInBrowser('the page of webhooks', () => {
     await new Promise((resolve) => receiver.close(resolve));
   });
 
-  it('creates and tests an endpoint, repeats a delivery, and explains why an endpoint was turned off', async () => {
+  it('the page of webhooks tests an endpoint, repeats a delivery, and shows why an endpoint is off', async () => {
     const tab = await fixture.signedIn('/app/settings?part=Webhooks');
     const { page } = tab;
     await page.getByText('No endpoints yet.').waitFor();

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../service-process';
-import { pagesOfOneThing } from './pages';
+import { pagesOfOneResource } from './pages';
 
 interface Chunk {
   file: string;
@@ -20,7 +20,7 @@ const pages = [
 const maxBytes = 200_000;
 
 describe('the pages of the console', () => {
-  it.each(pages)('load at most 200 kB of compressed scripts: $path', ({ path, module }) => {
+  it.each(pages)('a page of the console loads at most 200 kB of compressed scripts: $path', ({ path, module }) => {
     const manifest = JSON.parse(readFileSync(join(dist, '.vite/manifest.json'), 'utf8')) as Record<string, Chunk>;
     const entry = Object.keys(manifest).find((name) => manifest[name]!.isEntry)!;
     const loaded = new Set<string>();
@@ -38,9 +38,9 @@ describe('the pages of the console', () => {
     expect(scripts).toBeLessThanOrEqual(maxBytes);
   });
 
-  it('are all covered by the screenshots', () => {
+  it('the screenshots cover every page of the console', () => {
     const inNavigation = [...navigationSource.matchAll(/ to: '([^']+)'/g)].map(([, path]) => path!);
-    const covered = ['/login', '/answer', '/device', ...inNavigation, ...pagesOfOneThing.map(({ path }) => path)];
+    const covered = ['/login', '/answer', '/device', ...inNavigation, ...pagesOfOneResource.map(({ path }) => path)];
     expect(pages.length).toBeGreaterThan(10);
     expect(covered.sort()).toEqual(pages.map(({ path }) => path).sort());
   });

@@ -31,7 +31,7 @@ describeInBrowser('the pages of workflows', () => {
   };
   const read = async (id: string) => (await api.get(`/api/workflows/${id}`)).body;
 
-  it('save script, steps and variables as one revision, and restore an old revision', async () => {
+  it('a workflow’s script, steps and variables are saved as one revision, and an old one is restored', async () => {
     const id = await make({ script: 'print("one")\n' });
     const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -69,7 +69,7 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  it('show both versions if two users save, and apply the chosen one', async () => {
+  it('the page of a workflow shows both versions if two users save, and applies the chosen one', async () => {
     const id = await make({ script: 'print("base")\n', description: 'old' });
     const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -98,7 +98,7 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  itWithFfmpeg('create a draft from a video, and let a person confirm its uncertain step', async () => {
+  itWithFfmpeg('a video becomes a draft, and a person confirms its uncertain step', async () => {
     const model = await FakeModel.start();
     const folder = mkdtempSync(join(tmpdir(), 'muster-film-'));
     try {
@@ -134,7 +134,7 @@ describeInBrowser('the pages of workflows', () => {
     }
   });
 
-  it('accept a table of 5,000 rows, map its columns to variables, and list each invalid row', async () => {
+  it('a batch accepts 5,000 rows, maps columns to variables, and lists each invalid row', async () => {
     const id = await make({ name: 'Claims', script: 'print(1)\n', variables: ['PATIENT', 'PAYER'] });
     const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -179,7 +179,7 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  it('launch once even if the response is lost, and store no variable in the browser', async () => {
+  it('a run is launched once even if the response is lost, and no variable is stored in the browser', async () => {
     const id = await make({ name: 'Once', script: 'print(1)\n', variables: ['SECRET'] });
     const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -206,7 +206,7 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  it('set the concurrency keys of a workflow and of a single run', async () => {
+  it('concurrency keys can be set for a workflow and for a single run', async () => {
     const id = await make({ name: 'Keyed', script: 'print(1)\n', variables: ['PAYER'] });
     const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -247,27 +247,30 @@ describeInBrowser('the pages of workflows', () => {
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('are accessible and usable by the keyboard: $theme, $width px', async (appearance) => {
-    const step = { id: 'a', type: 'fill', field: 'مرحبا <b>', value: 'x'.repeat(10_000) };
-    const id = await make({ name: `${'long'.repeat(40)} 🦷`, script: 'print(1)\n', steps: [step] });
-    const tab = await fixture.signedIn(`/app/workflows/${id}`, appearance);
-    const { page } = tab;
-    await script(page).waitFor();
-    expect(await tab.barriers()).toEqual([]);
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-    await page.getByRole('button', { name: 'Actions for step 1' }).press('Enter');
-    await page.getByRole('menuitem', { name: 'Edit' }).press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'Edit step a' });
-    await dialog.getByLabel('Form field').fill('Name');
-    expect(await tab.barriers()).toEqual([]);
-    await page.keyboard.press('Enter');
-    await page.getByTestId('workflow-step').getByText('field Name').waitFor();
-    await page.getByRole('button', { name: 'Save', exact: true }).press('Enter');
-    await page.getByText('Saved as revision 2.').waitFor();
-    expect((await read(id)).steps).toEqual([{ ...step, field: 'Name' }]);
-    expect(tab.complaints).toEqual([]);
-    await tab.close();
-  });
+  ] as const)(
+    'the pages of workflows are accessible and usable by the keyboard: $theme, $width px',
+    async (appearance) => {
+      const step = { id: 'a', type: 'fill', field: 'مرحبا <b>', value: 'x'.repeat(10_000) };
+      const id = await make({ name: `${'long'.repeat(40)} 🦷`, script: 'print(1)\n', steps: [step] });
+      const tab = await fixture.signedIn(`/app/workflows/${id}`, appearance);
+      const { page } = tab;
+      await script(page).waitFor();
+      expect(await tab.barriers()).toEqual([]);
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      await page.getByRole('button', { name: 'Actions for step 1' }).press('Enter');
+      await page.getByRole('menuitem', { name: 'Edit' }).press('Enter');
+      const dialog = page.getByRole('dialog', { name: 'Edit step a' });
+      await dialog.getByLabel('Form field').fill('Name');
+      expect(await tab.barriers()).toEqual([]);
+      await page.keyboard.press('Enter');
+      await page.getByTestId('workflow-step').getByText('field Name').waitFor();
+      await page.getByRole('button', { name: 'Save', exact: true }).press('Enter');
+      await page.getByText('Saved as revision 2.').waitFor();
+      expect((await read(id)).steps).toEqual([{ ...step, field: 'Name' }]);
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    },
+  );
 });
 
 const videoSteps = [

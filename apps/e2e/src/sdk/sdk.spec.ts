@@ -1,17 +1,20 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { HttpClient, isLongForm, waitFor } from '@muster/testing';
 import { buildSync } from 'esbuild';
 import { chromiumPath, launchBrowser } from '../console/console-browser';
-import { packed } from '../packed-zip';
+import { packWithPython } from '../packed-zip';
 import { root } from '../service-process';
 import { makeExample, openPractice, type Practice, removeAgents } from '../shared-service';
 
 jest.setTimeout(300_000);
+
+const runProgram = promisify(execFile);
 
 const chromium = chromiumPath();
 const itInBrowser = chromium && isLongForm() ? it : it.skip;
@@ -30,12 +33,13 @@ describe('the SDK package, installed as a user does', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-sdk-'));
-    const output = execFileSync(process.execPath, [join(root, 'libs/sdk/pack.mjs'), join(folder, 'packed')]).toString();
-    process.stdout.write(output);
+    // Not synchronous: in a blocked process, connections that the service closes would still look usable.
+    const packed = await runProgram(process.execPath, [join(root, 'libs/sdk/pack.mjs'), join(folder, 'packed')]);
+    process.stdout.write(packed.stdout);
     const tarball = readdirSync(join(folder, 'packed')).find((name) => name.endsWith('.tgz'))!;
     mkdirSync(join(folder, 'user'));
     const install = ['install', '--offline', '--no-audit', '--no-fund', '--silent', `../packed/${tarball}`];
-    execFileSync('npm', install, { cwd: join(folder, 'user') });
+    await runProgram('npm', install, { cwd: join(folder, 'user') });
     writeFileSync(join(folder, 'user/examples.mts'), examples());
 
     practice = await openPractice();
@@ -65,7 +69,7 @@ describe('the SDK package, installed as a user does', () => {
       60_000,
     );
 
-  it('has types that compile in Node and in browsers, as ES and as CommonJS modules', () => {
+  it('the SDK has types that compile in Node and in browsers, as ES and as CommonJS modules', () => {
     expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--outDir', 'built', 'examples.mts')).toBe('');
     expect(tsc(...strict, '--lib', 'es2023,dom,dom.iterable', '--noEmit', 'examples.mts')).toBe('');
     const common =
@@ -76,7 +80,7 @@ describe('the SDK package, installed as a user does', () => {
     expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--noEmit', 'common.cts')).toBe('');
   });
 
-  it('runs every example of its README in Node', async () => {
+  it('every example of the SDK’s README runs in Node', async () => {
     await online();
     writeFileSync(
       join(folder, 'user/run.mjs'),
@@ -92,7 +96,7 @@ describe('the SDK package, installed as a user does', () => {
     expect(common.stdout).toBe('function function\n');
   });
 
-  itInBrowser('runs every example in Chromium with the session of the browser', async () => {
+  itInBrowser('every example of the SDK’s README runs in Chromium with the session of the browser', async () => {
     await online();
     const { outputFiles } = buildSync({
       entryPoints: [join(folder, 'user/built/examples.mjs')],
@@ -150,7 +154,7 @@ function webhook() {
 
 function bundles() {
   const bundleOf = (text: string) => ({
-    zip: packed({ 'claims.py': text }).toString('base64'),
+    zip: packWithPython({ 'claims.py': text }).toString('base64'),
     files: [{ path: 'claims.py', size: text.length, sha256: createHash('sha256').update(text).digest('hex') }],
   });
   const [first, second] = [bundleOf('version = 1\n'), bundleOf('version = 2\n')];

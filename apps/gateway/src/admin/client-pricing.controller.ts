@@ -32,7 +32,10 @@ import {
 } from '@muster/pricing';
 import { presentFigures, presentMetric, presentMetricStep } from './present-billing';
 
-/** The prices of clients. An admin can access their own organization, a super_admin every organization. */
+/**
+ * The prices that organizations pay for claims and runs, and their billing records. An admin has access to their own
+ * organization, a super_admin to every organization.
+ */
 @ApiTags('Client pricing')
 @Controller('/api/admin/client-pricing')
 export class ClientPricingController {
@@ -75,7 +78,7 @@ export class ClientPricingController {
         };
         return { body };
       },
-      scopeOf(caller),
+      mutationScope(caller),
     );
   }
 
@@ -143,12 +146,12 @@ export class ClientPricingController {
     return this.mutations.run(
       mutation,
       async (tx) => ({ body: presentPricingModel(await putPricingModel(tx, caller, id, model)) }),
-      scopeOf(caller),
+      mutationScope(caller),
     );
   }
 }
 
 /** Only a super_admin may change other organizations, which requires the system scope. */
-function scopeOf(caller: Principal): MutationOptions {
+function mutationScope(caller: Principal): MutationOptions {
   return caller.role === 'super_admin' ? { scope: 'system' } : {};
 }

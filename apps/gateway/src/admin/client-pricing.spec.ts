@@ -43,7 +43,7 @@ describe('client pricing', () => {
     client.put(`${path}/${tenant.organizationId}`, model);
   const recordsOf = (jobId: string) => rows('SELECT id FROM billing_metric WHERE job_id = $1', [jobId]);
 
-  it('counts a claim once per NPI, charges each started block, and returns the figures of the computation', async () => {
+  it('a billing backfill counts each claim once per NPI and charges every started block of claims', async () => {
     const many = Array.from({ length: 51 }, (_, at) => claim('1000000001', `C-${at}`));
     const id = await jobWith(...many, claim('1000000002', 'C-0'), claim('1000000001', 'C-7'), null, { type: 'other' });
     const { status, body } = await backfill(id, { create_default_model: true });
@@ -98,17 +98,17 @@ describe('client pricing', () => {
       { total_claims: 3, total_steps_before_dedup: 5, duplicates_removed: 2, claims_per_npi: { 1: 3 } },
     ],
     [
-      'claims without any id only as candidates',
+      'claims without any id only before deduplication',
       [claim('1', 'A'), claim('1'), claim('2'), claim('1', '  '), claim('1', null)],
       { npi_count: 1, total_claims: 1, total_steps_before_dedup: 5, duplicates_removed: 0, claims_per_npi: { 1: 1 } },
     ],
     [
-      'a claim without an NPI for the last selection before it, and skips it if there is no selection',
+      'a claim without an NPI for the NPI selected last before it, and not if there is none',
       [claim(undefined, 'A'), select('7'), claim(undefined, 'B'), claim('9', 'C'), select('8'), claim('', 'D')],
       { total_claims: 3, total_steps_before_dedup: 4, duplicates_removed: 0, claims_per_npi: { 7: 1, 8: 1, 9: 1 } },
     ],
     [
-      'selections alone as NPIs without claims',
+      'an NPI that was selected but has no claims as an NPI without claims',
       [select('7'), select('8'), select('7'), select(null)],
       {
         npi_count: 2,
@@ -120,12 +120,12 @@ describe('client pricing', () => {
       },
     ],
     [
-      'claims without an NPI only as candidates, if the selection follows them',
+      'a claim without an NPI only before deduplication, if an NPI is selected after it',
       [claim(undefined, 'A'), select('7')],
       { npi_count: 0, total_claims: 0, total_steps_before_dedup: 1, claims_per_npi: {}, calculated_charge_usd: 0 },
     ],
     [
-      'ids that are numbers or texts, but not objects',
+      'claims whose ids are numbers or strings, but not objects',
       [claim(7, 42), claim('7', '42'), claim({ npi: '7' }, 'A'), claim('7', ['A']), claim('__proto__', 'A')],
       {
         total_claims: 2,
@@ -134,7 +134,7 @@ describe('client pricing', () => {
         claims_per_npi: JSON.parse('{"7": 1, "__proto__": 1}') as object,
       },
     ],
-  ])('counts %s', async (_, metadata, figures) => {
+  ])('a billing backfill counts %s', async (_, metadata, figures) => {
     const { status, body } = await backfill(await jobWith(...metadata), { create_default_model: true });
     expect([status, body]).toEqual([200, expect.objectContaining(figures)]);
   });
@@ -167,7 +167,7 @@ describe('client pricing', () => {
       },
       { calculated_charge_usd: 9.99 },
     ],
-  ])('charges %s', async (_, model, charge_breakdown, figures) => {
+  ])('a billing backfill charges %s', async (_, model, charge_breakdown, figures) => {
     const put = await setModel(model);
     expect([put.status, put.body]).toEqual([200, { minimumUsd: 0, ...model }]);
     const { body } = await backfill(await jobWith(claim('1', 'A'), claim('1', 'B'), claim('2', 'A')));
@@ -175,7 +175,7 @@ describe('client pricing', () => {
     expect(body.charge_breakdown).toEqual(charge_breakdown);
   });
 
-  it('refuses a pricing model whose fields do not match its type, and changes nothing', async () => {
+  it('a pricing model whose fields do not match its type is refused and changes nothing', async () => {
     await setModel({ pricingType: 'flat_per_run', pricePerRunUsd: 1 });
     for (const [model, field] of [
       [{ pricingType: 'per_claim' }, 'pricePerClaimUsd'],
@@ -193,7 +193,7 @@ describe('client pricing', () => {
     expect(model.body).toEqual({ pricingType: 'flat_per_run', pricePerRunUsd: 1, minimumUsd: 0 });
   });
 
-  it('reports what is missing and stores no billing record', async () => {
+  it('a billing backfill that is not possible reports the reason and stores no billing record', async () => {
     const id = await jobWith(claim('1', 'A'));
     const without = await jobWith(null, { type: 'other', npi: '1' }, select(null));
     for (const [answer, status, code] of [
@@ -220,7 +220,7 @@ describe('client pricing', () => {
     );
   });
 
-  it('creates one record for concurrent requests without force, and replaces it with force', async () => {
+  it('concurrent backfills of a job create one billing record, and a forced backfill replaces it', async () => {
     const id = await jobWith(claim('1', 'A'));
     const answers = await Promise.all(Array.from({ length: 8 }, () => backfill(id, { create_default_model: true })));
     const statuses = answers.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort();
@@ -237,7 +237,7 @@ describe('client pricing', () => {
     ).toHaveLength(3);
   });
 
-  it('allows an admin only their own organization, and a super_admin every organization', async () => {
+  it('an admin has access to the client pricing of their own organization, a super_admin to all of it', async () => {
     const id = await jobWith(claim('1', 'A'));
     const other = await harness.makeTenant();
     expect((await backfill(id, { create_default_model: true }, other.as.admin)).body.code).toBe('job_not_found');
@@ -260,12 +260,12 @@ describe('client pricing', () => {
     expect(await metricsOf(other.as.super_admin, `jobId=${id}`)).toEqual([created.body.metric_id]);
   });
 
-  it('lists records by days in the organization’s time zone, with the pricing model of that time', async () => {
+  it('billing records are listed by the organization’s days and keep the pricing model of their time', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
     const id = await jobWith(claim('1', 'A'));
     const { body } = await backfill(id, { create_default_model: true });
     await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 });
-    // 11 January in Auckland.
+    // In Auckland, the organization’s time zone, this is 11 January.
     const at = '2026-01-10T11:30:00.000Z';
     const metricId = firstIdAt(new Date(at));
     const owner = new Client({ connectionString: harness.databaseUrl });
@@ -288,7 +288,7 @@ describe('client pricing', () => {
     }
   });
 
-  it('reports organization_unresolved if the organization of a job does not exist', async () => {
+  it('a backfill reports organization_unresolved if the organization of its job does not exist', async () => {
     const id = await jobWith(claim('1', 'A'));
     // Foreign keys prevent this state, so the database owner disables them for this session.
     const owner = new Client({ connectionString: harness.databaseUrl });
@@ -301,7 +301,7 @@ describe('client pricing', () => {
     expect([status, body.code]).toEqual([400, 'organization_unresolved']);
   });
 
-  it('handles many thousands of NPIs', async () => {
+  it('a billing backfill handles a job with many thousands of NPIs', async () => {
     const count = longForm('CLIENT_PRICING_NPIS', { short: 20_000, long: 100_000 });
     const id = await jobWith();
     await rows(

@@ -14,15 +14,15 @@ import {
 import { gateway } from '../gateway.harness';
 import { report, wish } from '../feedback/feedback.harness';
 
-/** A million rows take a minute. */
+/** Number of rows to export. The long form exports a million rows, which takes a minute. */
 const manyRows = longForm('FEEDBACK_EXPORT_ROWS', { short: 4000, long: 1_000_000 });
 const path = '/api/admin/feedback/export';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Returns the memory in use after a garbage collection. */
-function heldBytes(): number {
+/** Returns the memory in use after a garbage collection, in bytes. */
+function usedMemoryBytes(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
@@ -56,14 +56,14 @@ describe('the feedback export', () => {
     return rows.map((row) => Object.fromEntries(row.map((cell, at) => [head![at], cell])));
   };
 
-  it('exports feedback only for super_admins', async () => {
+  it('only super_admins can export feedback', async () => {
     for (const client of [adminTenant.as.admin, adminTenant.as.member, adminTenant.as.viewer, adminTenant.api]) {
       expect((await client.get(path)).status).toBe(403);
     }
     expect((await harness.http.get(path)).status).toBe(401);
   });
 
-  it('exports UTF-8 CSV with a byte order mark, CRLF and a file name, and a header even without rows', async () => {
+  it('the feedback export is UTF-8 CSV with a byte order mark, and has a header even without rows', async () => {
     const answer = await fetch(`${harness.url}${path}?status=rejected`, {
       headers: adminTenant.as.super_admin.headers,
     });
@@ -74,7 +74,7 @@ describe('the feedback export', () => {
     );
   });
 
-  it('exports every text completely, and escapes formulas for spreadsheets', async () => {
+  it('the feedback export contains complete texts and escapes formulas for spreadsheets', async () => {
     const tenant = await harness.makeTenant('Cells');
     const texts = [
       ['=HYPERLINK("http://evil","x")', `'=HYPERLINK("http://evil","x")`],
@@ -98,7 +98,7 @@ describe('the feedback export', () => {
     expect(rows.map(({ description }) => description)).toEqual(texts.map(([, escaped]) => escaped));
   });
 
-  it('filters the export by type, status, organization, machine and time, by id or by name', async () => {
+  it('the feedback export can be filtered by type, status, organization, machine and time', async () => {
     const name = `Practice ${newId()}`;
     const tenant = await harness.makeTenant(name);
     const { organizationId } = tenant;
@@ -157,7 +157,7 @@ describe('the feedback export', () => {
           [organization, from + 1, Math.min(from + step, manyRows)],
         );
       }
-      // Not a jest spy, because a spy retains every result.
+      // Counts the queries without a jest spy, because a spy keeps every result in memory.
       const { db } = harness;
       const query = db.queryInOrder.bind(db);
       db.queryInOrder = (scope, text, ...more) => {
@@ -167,7 +167,7 @@ describe('the feedback export', () => {
     }, 600_000);
     beforeEach(() => (read = 0));
 
-    it('starts a large export immediately and does not buffer it', async () => {
+    it('a large feedback export starts to send rows early and is not buffered in memory', async () => {
       const began = performance.now();
       const response = await open();
       let [bytes, lines, firstMs] = [0, 0, 0];
@@ -176,7 +176,7 @@ describe('the feedback export', () => {
         firstMs ||= performance.now() - began;
         bytes += chunk.length;
         for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines += 1;
-        if (lines > (manyRows / 20) * (heapSizes.length + 1)) heapSizes.push(heldBytes());
+        if (lines > (manyRows / 20) * (heapSizes.length + 1)) heapSizes.push(usedMemoryBytes());
       }
       expect(lines).toBe(manyRows + 1);
       expect(bytes).toBeGreaterThan(manyRows * 2000);
@@ -191,7 +191,7 @@ describe('the feedback export', () => {
       expect(more).toBeLessThan(20e6);
     }, 600_000);
 
-    it('reads no further ahead than the client, and stops when the client disconnects', async () => {
+    it('a feedback export reads no further ahead than its client, and stops when the client disconnects', async () => {
       const response = await open();
       response.pause();
       const pausedAt = async () => {

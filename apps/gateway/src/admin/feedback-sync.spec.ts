@@ -21,7 +21,7 @@ describe('feedback synchronization', () => {
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
   const read = async () => (await tenant.as.super_admin.get(path)).body;
 
-  it('reports each tracker’s configuration, why it is stopped, and the number of pending items', async () => {
+  it('the feedback sync status shows which trackers are configured or stopped, and the pending items', async () => {
     expect((await tenant.as.admin.get(path)).status).toBe(403);
     expect(await read()).toEqual({
       enabled: false,
@@ -42,7 +42,7 @@ describe('feedback synchronization', () => {
     expect((await read()).pending).toBe(0);
   });
 
-  it('lists links that failed permanently, and replays one on request', async () => {
+  it('a feedback link that failed permanently is listed and can be replayed', async () => {
     const { id: submissionId } = (await report(tenant.api, bug)).body;
     await sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [submissionId]);
     const [{ id }] = await sql(

@@ -12,14 +12,14 @@ describe('maintenance loops', () => {
   });
   afterAll(() => harness.close());
 
-  it('shows a super_admin the latest round of each loop, whichever replica ran it', async () => {
+  it('a super_admin sees the latest round of each maintenance loop, whichever replica ran it', async () => {
     const ledger = harness.app.nest.get(LoopLedger, { strict: false });
     const at = new Date('2026-01-05T10:00:00Z');
     const stuck = [{ row: 'agent a', error: 'broke', since: at, times: 4 }];
     const run = { name: 'stop idle agents', app: 'dispatcher' as const, host: 'one', intervalMs: 5000, beganAt: at };
     const now = { soon: true };
     await ledger.record({ ...run, durationMs: 12.5, counts: { looked: 3 }, failed: 1, error: null, stuck }, now);
-    // An older round of another replica, recorded later.
+    // Another replica records an older round later. The newer round stays.
     const before = { ...run, host: 'two', beganAt: new Date(at.getTime() - 1) };
     await ledger.record({ ...before, durationMs: 1, counts: {}, failed: 0, error: 'x', stuck: [] }, now);
     const answer = await tenant.as.super_admin.get('/api/admin/loops');

@@ -22,7 +22,7 @@ describe('organizations at the gateway', () => {
   afterAll(() => harness.close());
 
   describe('organizations', () => {
-    it('lets a super_admin create an organization with its admin, rename, suspend and resume it', async () => {
+    it('a super_admin can create an organization with its admin, and rename, suspend and resume it', async () => {
       const email = `owner-${newId()}@example.com`;
       const body = { name: 'Southside', adminEmail: email, adminPassword: testPassword };
       const created = await tenant.as.super_admin.post('/api/admin/organizations', body);
@@ -46,7 +46,7 @@ describe('organizations at the gateway', () => {
       ).toBe(false);
     });
 
-    it('creates no organization if the email address of its admin is taken', async () => {
+    it('an organization is not created if the email address of its admin is taken', async () => {
       const before = (await tenant.as.super_admin.get('/api/admin/organizations?limit=200')).body.organizations.length;
       const email = (await tenant.as.admin.get('/api/auth/me')).body.user.email;
       const answer = await tenant.as.super_admin.post('/api/admin/organizations', {
@@ -60,7 +60,7 @@ describe('organizations at the gateway', () => {
       );
     });
 
-    it('lets a super_admin switch one session to another organization and back', async () => {
+    it('a super_admin can switch one session to another organization and back', async () => {
       const other = await harness.makeTenant('Elsewhere');
       const root = await harness.http.signIn(
         (await tenant.as.super_admin.get('/api/auth/me')).body.user.email,
@@ -81,7 +81,7 @@ describe('organizations at the gateway', () => {
       expect((await root.post('/api/auth/organization', { organizationId: newId() })).status).toBe(404);
     });
 
-    it('ends a switch to another organization with the role or the session, and audits every switch', async () => {
+    it('a switch to another organization ends when the role changes or the session ends, and is audited', async () => {
       const [tenant, other] = [await harness.makeTenant(), await harness.makeTenant()];
       const id = tenant.userIds.super_admin;
       const { email } = (await tenant.as.super_admin.get('/api/auth/me')).body.user;
@@ -118,7 +118,7 @@ describe('organizations at the gateway', () => {
       expect(await organizationOf(await harness.http.signIn(email, testPassword))).toBe(tenant.organizationId);
     });
 
-    it('ends the open streams of a super_admin who leaves the organization, before the next heartbeat', async () => {
+    it('the streams of a super_admin who leaves the organization end before their next heartbeat', async () => {
       const other = await harness.makeTenant('Left behind');
       const agent = await makeAgent(harness.db, { organizationId: other.organizationId });
       const email = (await tenant.as.super_admin.get('/api/auth/me')).body.user.email;

@@ -35,7 +35,7 @@ describe('a suspended organization', () => {
   });
   afterAll(() => harness.close());
 
-  const stateOf = async () => {
+  const readState = async () => {
     const [row] = await harness.db.query<Record<string, unknown>>(
       'system',
       `SELECT (SELECT count(*) FROM job WHERE organization_id = $1)::int AS jobs,
@@ -50,7 +50,7 @@ describe('a suspended organization', () => {
     return row;
   };
   const act = (body: object): Promise<Answer> => tenant.as.admin.post(`/api/agent/${agentId}/action`, body);
-  const agents = (path: string, body: object): Promise<Answer> =>
+  const postToAgent = (path: string, body: object): Promise<Answer> =>
     tenant.api.post(`/api/agents/${agentId}/${path}`, body);
 
   const refusedRequests: Record<string, () => Promise<Answer>> = {
@@ -58,22 +58,28 @@ describe('a suspended organization', () => {
     'POST /api/jobs/batch': () => tenant.api.post('/api/jobs/batch', { workflowId, agentIds: [agentId], rows: [{}] }),
     'POST /api/jobs/{id}/replay': () => tenant.api.post(`/api/jobs/${endedId}/replay`, {}),
     'POST /api/schedules/execute': () => tenant.api.post('/api/schedules/execute', {}),
-    'POST /api/agents/{id}/run': () => agents('run', { workflowId }),
-    'POST /api/agents/{id}/run-snippet': () => agents('run-snippet', { code: 'print(1)' }),
-    'POST /api/agents/{id}/run-function': () => agents('run-function', { name: 'anything' }),
-    'POST /api/agents/{id}/builder/run': () => agents('builder/run', { phase: 'scope', code: 'print(1)' }),
-    'POST /api/agents/{id}/imaging-composite': () => agents('imaging-composite', { patientLookup: '1', teeth: [1] }),
-    'POST /api/agents/{id}/script': () => agents('script', { action: 'push', script: 'print(1)' }),
+    'POST /api/agents/{id}/run': () => postToAgent('run', { workflowId }),
+    'POST /api/agents/{id}/run-snippet': () => postToAgent('run-snippet', { code: 'print(1)' }),
+    'POST /api/agents/{id}/run-function': () => postToAgent('run-function', { name: 'anything' }),
+    'POST /api/agents/{id}/builder/run': () => postToAgent('builder/run', { phase: 'scope', code: 'print(1)' }),
+    'POST /api/agents/{id}/imaging-composite': () =>
+      postToAgent('imaging-composite', { patientLookup: '1', teeth: [1] }),
+    'POST /api/agents/{id}/script': () => postToAgent('script', { action: 'push', script: 'print(1)' }),
     'POST /api/agents/{id}/imaging-images': () =>
-      agents('imaging-images', { imagingPath: 'images', patimageid: 1, images: [{ ordinal: 1, filename: 'a.dex' }] }),
-    'POST /api/agents/{id}/autopilot': () => agents('autopilot', { action: 'start', intent: 'File a claim.' }),
-    'generate-task of the autopilot': () => agents('autopilot', { action: 'generate-task', intent: 'File a claim.' }),
-    'POST /api/agents/{id}/manage': () => agents('manage', { tool: 'run_workflow', arguments: { workflowId } }),
-    'POST /api/agents/{id}/chat': () => agents('chat', { message: 'Hello' }),
-    'POST /api/agents/{id}/chat/stream': () => agents('chat/stream', { message: 'Hello' }),
-    'POST /api/agents/{id}/video-analyze': () => agents('video-analyze', { recordingId: newId() }),
-    'run_snippet by manage': () => agents('manage', { tool: 'run_snippet', arguments: { code: 'print(1)' } }),
-    'start by manage': () => agents('manage', { tool: 'start' }),
+      postToAgent('imaging-images', {
+        imagingPath: 'images',
+        patimageid: 1,
+        images: [{ ordinal: 1, filename: 'a.dex' }],
+      }),
+    'POST /api/agents/{id}/autopilot': () => postToAgent('autopilot', { action: 'start', intent: 'File a claim.' }),
+    'generate-task of the autopilot': () =>
+      postToAgent('autopilot', { action: 'generate-task', intent: 'File a claim.' }),
+    'POST /api/agents/{id}/manage': () => postToAgent('manage', { tool: 'run_workflow', arguments: { workflowId } }),
+    'POST /api/agents/{id}/chat': () => postToAgent('chat', { message: 'Hello' }),
+    'POST /api/agents/{id}/chat/stream': () => postToAgent('chat/stream', { message: 'Hello' }),
+    'POST /api/agents/{id}/video-analyze': () => postToAgent('video-analyze', { recordingId: newId() }),
+    'run_snippet by manage': () => postToAgent('manage', { tool: 'run_snippet', arguments: { code: 'print(1)' } }),
+    'start by manage': () => postToAgent('manage', { tool: 'start' }),
     'POST /api/agents': () => tenant.as.admin.post('/api/agents', { name: 'One more', provider: 'external' }),
     'POST /api/api-keys': () => tenant.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' }),
     'POST /api/auth/device/answer': () =>
@@ -88,14 +94,14 @@ describe('a suspended organization', () => {
     'a reboot of a machine that is off': () => act({ action: 'reboot' }),
   };
 
-  it.each(Object.keys(refusedRequests))('refuses %s to a suspended organization, and changes nothing', async (name) => {
-    const before = await stateOf();
+  it.each(Object.keys(refusedRequests))('a suspended organization is refused %s, and nothing changes', async (name) => {
+    const before = await readState();
     const answer = await refusedRequests[name]!();
     expect([answer.status, answer.body.code]).toEqual([402, 'billing_gate_closed']);
-    expect(await stateOf()).toEqual(before);
+    expect(await readState()).toEqual(before);
   });
 
-  it('documents 402 for exactly the routes that a suspended organization is refused', () => {
+  it('the API document lists 402 for exactly the routes that refuse a suspended organization', () => {
     const { paths } = openApiDocument as {
       paths: Record<string, Record<string, { responses?: Record<string, unknown> }>>;
     };
@@ -111,7 +117,7 @@ describe('a suspended organization', () => {
     );
   });
 
-  it('lets a suspended organization read, stop and cancel', async () => {
+  it('a suspended organization can still read its data, stop machines and cancel jobs', async () => {
     for (const path of [
       '/api/agents',
       `/api/agents/${agentId}/logs`,
@@ -128,7 +134,7 @@ describe('a suspended organization', () => {
     expect((await tenant.as.admin.delete(`/api/agents/${agentId}`)).status).toBe(204);
   });
 
-  it('lets an organization create resources again after it is resumed', async () => {
+  it('an organization can create resources again after it is resumed', async () => {
     const path = `/api/admin/organizations/${tenant.organizationId}`;
     expect((await root.as.super_admin.patch(path, { suspended: false })).status).toBe(200);
     expect((await tenant.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' })).status).toBe(201);

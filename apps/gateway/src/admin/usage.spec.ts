@@ -26,7 +26,7 @@ describe('usage across organizations', () => {
     /^muster_usage_differences (\d+)$/m.exec(await harness.app.metrics.registry.metrics())?.[1];
   const figures = { runs: 2, completed: 1, failed: 1, cancelled: 0, runMinutes: 30, spendUsd: 0 };
 
-  it('shows usage by month, page by page, only to super_admins', async () => {
+  it('usage of all organizations is listed by month, page by page, and only to super_admins', async () => {
     await harness.makeTenant();
     const first = (await tenant.as.super_admin.get('/api/admin/usage?month=2026-03&limit=1')).body;
     expect(first).toMatchObject({ month: '2026-03', differing: 0, usage: [expect.anything()] });
@@ -42,7 +42,7 @@ describe('usage across organizations', () => {
     }
   });
 
-  it('returns the same usage whether ended runs are in the counter yet or not, and finds no difference', async () => {
+  it('the usage of a month is the same before and after its ended runs are added to the usage counter', async () => {
     const readUsage = async () => {
       const { usage } = (await tenant.as.super_admin.get('/api/admin/usage?month=2026-03')).body;
       return [
@@ -64,7 +64,7 @@ describe('usage across organizations', () => {
     expect(await readUsage()).toEqual(before);
   });
 
-  it('reports a counter that differs from its events, also in audit, list and metric', async () => {
+  it('a usage counter that differs from its usage events is reported, audited and shown in a metric', async () => {
     expect(await reconcile()).toMatchObject({ differing: 0, differences: [] });
     expect(await metric()).toBe('0');
     const { organizationId } = tenant;
@@ -100,7 +100,7 @@ describe('usage across organizations', () => {
     expect((await reconcile()).differing).toBe(0);
   });
 
-  it('reconciles usage once a night in one process, and again if that process died', async () => {
+  it('usage is reconciled once a night in one process, and again if that process died', async () => {
     const night = new Date('2026-05-01T09:00:00Z');
     const after = (minutes: number) => new Date(night.getTime() + minutes * 60_000);
     const several = await Promise.all([1, 2, 3].map((minute) => reconcileNightly(harness.db, after(minute))));

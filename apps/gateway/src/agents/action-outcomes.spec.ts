@@ -44,7 +44,7 @@ describe('the outcome of an agent action that is a command', () => {
   ];
 
   it.each(actions)(
-    '%s appears on the timeline at its request and end, and its status can be polled',
+    'the action %s is recorded on the timeline at its request and its end, and its status can be polled',
     async (...args) => {
       const [action, inputOf] = args;
       const input = await inputOf();
@@ -70,7 +70,7 @@ describe('the outcome of an agent action that is a command', () => {
     },
   );
 
-  it('records on the timeline which user requested an action', async () => {
+  it('the timeline shows which user requested an agent action', async () => {
     await act('repair', { apiKey }, tenant.as.member);
     const [entry] = await timeline();
     expect(entry).toMatchObject({
@@ -79,7 +79,7 @@ describe('the outcome of an agent action that is a command', () => {
     });
   });
 
-  it('records a failed action as an error with its reason, cut to 500 characters', async () => {
+  it('a failed agent action is recorded as an error with its reason, cut to 500 characters', async () => {
     const [one, two] = [await act('repair', { apiKey }), await act('deploy_extension', { version: '1' })];
     await result(one.commandId, { status: 'failed', error: 'the service refuses the new key', code: 'refused' });
     await result(two.commandId, { status: 'failed', error: 'x'.repeat(10_000) });
@@ -99,7 +99,7 @@ describe('the outcome of an agent action that is a command', () => {
     expect(second.message).toBe(`deploy_extension failed: ${'x'.repeat(500)}`);
   });
 
-  it('records an error for an action that timed out or whose agent was terminated', async () => {
+  it('an agent action that timed out or whose agent was terminated is recorded as an error', async () => {
     const { commandId } = await act('repair', { apiKey });
     await act('start_recording');
     await harness.db.query(
@@ -127,7 +127,7 @@ describe('the outcome of an agent action that is a command', () => {
     ]);
   });
 
-  it('writes no timeline entry for a snippet, because a snippet has its own status', async () => {
+  it('a snippet adds no entry to the timeline, because it has its own status', async () => {
     const answer = await tenant.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' });
     await result(answer.body.commandId, { status: 'success', output: '1' });
     expect(await timeline()).toEqual([]);

@@ -76,7 +76,7 @@ export class AgentActionsController {
       'step_up_required',
     ],
     idempotent: true,
-    // The wake has its own deadline, which ends the wait.
+    // The request timeout does not apply, because the deadline of the wake ends the wait.
     waits: true,
     otherwise: { status: 202, description: 'The job is queued and its agent is on.', answer: AgentActionAnswer },
   })

@@ -10,7 +10,7 @@ describe('agent actions', () => {
   let tenant: Tenant;
   let plane: Server;
   let baseUrl: string;
-  /** Machine states by reference. Each agent has its own machine, so a late order for another agent has no effect. */
+  /** States of the machines by provider reference. Each agent has its own machine, so late orders change no other. */
   const states = new Map<string, string>();
   let newest = '';
   const state = () => states.get(newest);
@@ -90,7 +90,7 @@ describe('agent actions', () => {
     tenant.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob });
   const workflow = async () => (await makeWorkflow(harness.db, { organizationId: tenant.organizationId })).id;
 
-  it('start returns immediately and restores the public tunnel URL', async () => {
+  it('the start action returns immediately and restores the agent’s public tunnel URL', async () => {
     const id = await agentAt('stopped', { tunnelHostname: 'a1.example.com', tunnelUrl: 'https://other.example.com' });
     const answer = await act(id, { action: 'start' });
     expect([answer.status, answer.body]).toEqual([200, { success: true, action: 'start', status: 'starting' }]);
@@ -102,7 +102,7 @@ describe('agent actions', () => {
     expect((await rowOf(bare))['publicTunnelUrl']).toBe('https://other.example.com');
   });
 
-  it('stop stops the machine, but is refused during a job unless forced', async () => {
+  it('the stop action stops the machine, but is refused during a job unless it is forced', async () => {
     const id = await agentAt('online', {}, 'running');
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId: id });
     await harness.db.query('system', 'UPDATE agent SET current_job_id = $2 WHERE id = $1', [id, job.id]);
@@ -111,7 +111,7 @@ describe('agent actions', () => {
     expect((await rowOf(id))['status']).toBe('online');
     const answer = await act(id, { action: 'stop', force: true });
     expect(answer.body).toEqual({ success: true, action: 'stop', status: 'stopping' });
-    // The dispatcher does this when it receives the message.
+    // The dispatcher calls this when it receives the message that the action enqueued.
     await machines.control(id);
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(state()).toBe('stopped');
@@ -120,7 +120,7 @@ describe('agent actions', () => {
   });
 
   it.each(['online', 'offline', 'stopped', 'starting', 'stopping', 'rebooting', 'draining'] as const)(
-    'reboot is accepted for an agent that is %s',
+    'the reboot action is accepted for an agent that is %s',
     async (status) => {
       const id = await agentAt(status);
       const answer = await act(id, { action: 'reboot' });
@@ -129,7 +129,7 @@ describe('agent actions', () => {
     },
   );
 
-  it('reboot ends the idle stop of a stopping machine, which then boots', async () => {
+  it('the reboot action ends the idle stop of a stopping machine, which then boots', async () => {
     const id = await agentAt('stopping', { statusSource: 'idle_monitor' }, 'running');
     await act(id, { action: 'reboot' });
     await machines.control(id);
@@ -138,17 +138,17 @@ describe('agent actions', () => {
     expect(await eventsOf(id)).toEqual(['idle_stop_failed', 'manual_reboot']);
   });
 
-  it('stop ends a wake that is in progress', async () => {
+  it('the stop action ends a wake that is in progress', async () => {
     const id = await agentAt('stopped');
     await act(id, { action: 'start' });
     expect((await act(id, { action: 'stop' })).body.status).toBe('stopping');
-    // The dispatcher does this when it receives the message.
+    // The dispatcher calls this when it receives the message that the action enqueued.
     await machines.control(id);
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(await eventsOf(id)).toEqual(['wake_requested', 'manual_start', 'wake_failed', 'manual_stop']);
   });
 
-  it('reboot sets rebooting immediately, even if the control plane hangs', async () => {
+  it('the reboot action sets the status to rebooting immediately, even if the control plane hangs', async () => {
     behaviour = 'hangs';
     const id = await agentAt('online');
     const answer = await act(id, { action: 'reboot' });
@@ -162,19 +162,19 @@ describe('agent actions', () => {
     ['stop', 'stopped'],
     ['reboot', 'terminated'],
     ['start_recording', 'terminated'],
-  ])('%s of an agent that is %s is refused with 409 and its status', async (action, status) => {
+  ])('the action %s is refused for an agent that is %s with 409 and its status', async (action, status) => {
     const answer = await act(await agentAt(status), { action });
     expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([409, 'agent_not_ready', status]);
   });
 
-  it.each(['start', 'stop', 'reboot', 'terminate'])('%s of an external machine is refused', async (action) => {
+  it.each(['start', 'stop', 'reboot', 'terminate'])('the action %s of external machines is refused', async (action) => {
     const id = await agentAt('offline', { provider: 'external' });
     const answer = await act(id, { action }, tenant.as.admin);
     expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([409, 'agent_not_ready', 'offline']);
     expect((await rowOf(id))['status']).toBe('offline');
   });
 
-  it('terminate requires an admin', async () => {
+  it('the terminate action requires an admin', async () => {
     const id = await agentAt('stopped');
     for (const client of [tenant.api, tenant.as.member]) {
       expect((await act(id, { action: 'terminate' }, client)).status).toBe(403);
@@ -185,7 +185,7 @@ describe('agent actions', () => {
     expect([entry.source, entry.message]).toEqual(['console', expect.stringContaining('terminated by')]);
   });
 
-  it('start_job on an online agent queues the job', async () => {
+  it('a start_job action queues the job if the agent is online', async () => {
     const id = await agentAt('online');
     const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
     expect([answer.status, answer.body]).toEqual([
@@ -195,7 +195,7 @@ describe('agent actions', () => {
     expect(answer.headers.get('location')).toBe(`/api/jobs/${answer.body.jobId}`);
   });
 
-  it('start_job wakes a stopped agent and responds when it is online, even after the request timeout', async () => {
+  it('a start_job action wakes a stopped agent and answers when it is online, even after a long wait', async () => {
     const id = await agentAt('stopped');
     const waiting = act(id, { action: 'start_job', workflowId: await workflow() });
     await waitFor('the start', () => state() === 'running');
@@ -206,7 +206,7 @@ describe('agent actions', () => {
     expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_ready']);
   });
 
-  it('start_job of a queued job wakes the agent for that job', async () => {
+  it('a start_job action with a queued job wakes the agent for that job', async () => {
     const id = await agentAt('stopped');
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId: id });
     const waiting = act(id, { action: 'start_job', jobId: job.id });
@@ -215,7 +215,7 @@ describe('agent actions', () => {
     expect((await waiting).body).toEqual({ success: true, action: 'start_job', status: 'online', jobId: job.id });
   });
 
-  it('start_job answers 504 when the wake times out, and the job stays queued', async () => {
+  it('a start_job action answers 504 when the wake times out, and its job stays queued', async () => {
     const id = await agentAt('stopped');
     const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
     expect([answer.status, answer.body.code]).toEqual([504, 'execution_timeout']);
@@ -223,7 +223,7 @@ describe('agent actions', () => {
     expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_timeout']);
   });
 
-  it('start_job answers 502 agent_not_ready when the wake fails', async () => {
+  it('a start_job action answers 502 agent_not_ready when the wake fails', async () => {
     behaviour = 'fails';
     const id = await agentAt('stopped');
     const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
@@ -233,7 +233,7 @@ describe('agent actions', () => {
     expect(failures.consecutive).toBe(1);
   });
 
-  it('start_job is refused if auto-wake is off, and the error says to start the agent manually', async () => {
+  it('a start_job action is refused if auto-wake is off, and the error says to start the agent manually', async () => {
     await autoWake(false);
     try {
       const id = await agentAt('stopped');
@@ -258,7 +258,7 @@ describe('agent actions', () => {
       ['an unknown job', 404, () => Promise.resolve({ jobId: absent })],
     ];
 
-    it.each(wrong)('start_job with %s is refused in every state of the agent', async (_, status, ask) => {
+    it.each(wrong)('a start_job action with %s is refused in every state of the agent', async (_, status, ask) => {
       await autoWake(false);
       try {
         for (const input of [
@@ -276,14 +276,14 @@ describe('agent actions', () => {
       }
     });
 
-    it('start_job reports a missing or terminated agent before other errors', async () => {
+    it('a start_job action reports a missing or terminated agent before other errors', async () => {
       expect((await act(absent, { action: 'start_job' })).body.code).toBe('agent_not_found');
       const answer = await act(await agentAt('terminated'), { action: 'start_job', workflowId: await workflow() });
       expect([answer.status, answer.body.agentStatus]).toEqual([409, 'terminated']);
     });
   });
 
-  it('a wake continues after the caller that requested it has disconnected', async () => {
+  it('the wake of an agent continues after the caller that requested it has disconnected', async () => {
     const id = await agentAt('stopped');
     const leaving = new AbortController();
     const request = fetch(`${harness.url}/api/agent/${id}/action`, {
@@ -302,7 +302,7 @@ describe('agent actions', () => {
     expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_ready']);
   });
 
-  it('stop_job cancels a job of the agent, but no job of another agent', async () => {
+  it('a stop_job action cancels a job of its agent, but no job of another agent', async () => {
     const id = await agentAt('online');
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId: id });
     const other = await makeJob(harness.db, { organizationId: tenant.organizationId });
@@ -313,7 +313,7 @@ describe('agent actions', () => {
     expect((await tenant.api.get(`/api/jobs/${job.id}`)).body.status).toBe('cancelled');
   });
 
-  it('activity never moves backwards and never into the future', async () => {
+  it('the time of an agent’s last activity never moves backwards and never into the future', async () => {
     const id = await agentAt('online', { lastActivityAt: new Date('2026-01-01T00:00:00Z') });
     const mark = async (at?: string) =>
       (await tenant.api.post(`/api/agent/${id}/activity`, at ? { at } : {})).body.lastActivityAt as string;
@@ -323,7 +323,7 @@ describe('agent actions', () => {
     expect((await mark()) >= ahead).toBe(true);
   });
 
-  it('idle-exempt sets and clears the exemption from idle stop', async () => {
+  it('the idle-exempt request sets and clears the agent’s exemption from idle stop', async () => {
     const id = await agentAt('online');
     for (const exempt of [true, false]) {
       const answer = await tenant.api.patch(`/api/agent/${id}/idle-exempt`, { exempt });
@@ -332,7 +332,7 @@ describe('agent actions', () => {
     }
   });
 
-  it('status queries the provider, and returns the last known state as stale if the provider hangs', async () => {
+  it('the status request returns the current machine state, or the last known one if the provider hangs', async () => {
     const id = await agentAt('online', { vmState: 'known', vmIp: '10.9.9.9' }, 'running');
     const current = await tenant.api.get(`/api/agents/${id}/status`);
     expect(current.body).toEqual({

@@ -196,7 +196,7 @@ export class AgentCommandsController {
   ): Promise<CommandStarted & Started> {
     const work = this.mutations.run(mutation, async (tx, caller) => {
       const { organizationId } = caller;
-      // Checked before the rest of the request: another organization's agent must always be reported as not found.
+      // The agent is checked first, so that an agent of another organization is always reported as not found.
       await loadAgent(tx, organizationId, agentId);
       const { answer, timeoutMs = defaultTimeoutMs, ...command } = await compose(tx, organizationId);
       const { wakeTimeoutMs } = this.vm;

@@ -25,7 +25,7 @@ describe('draining', () => {
   afterAll(() => harness.close());
 
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
-  async function machine(status: AgentStatus = 'online'): Promise<string> {
+  async function makeMachine(status: AgentStatus = 'online'): Promise<string> {
     machineCount += 1;
     const { organizationId } = tenant;
     const input = {
@@ -40,7 +40,7 @@ describe('draining', () => {
   const launch = async (agentId: string, input: object = {}) =>
     (await tenant.api.post('/api/jobs/launch', { workflowId, agentId, variables: {}, ...input })).body.jobId as string;
   const retriesOf = (jobId: string) => sql('SELECT status, attempt FROM job WHERE retry_of = $1', [jobId]);
-  async function running(agentId: string, input: object = {}): Promise<string> {
+  async function startJob(agentId: string, input: object = {}): Promise<string> {
     const jobId = await launch(agentId, input);
     await dispatch.startNext(agentId);
     await applyJobReport(harness.db, { organizationId: tenant.organizationId, agentId }, { jobId, status: 'running' });
@@ -64,9 +64,9 @@ describe('draining', () => {
     return (await tenant.as.admin.post('/api/functions', body)).body.id as string;
   }
 
-  it('draining with finish lets the running job end, starts no other, and returns the affected jobs', async () => {
-    const id = await machine();
-    const [first, second] = [await running(id), await launch(id)];
+  it('a drain in mode finish lets the running job end, starts no other job, and returns both jobs', async () => {
+    const id = await makeMachine();
+    const [first, second] = [await startJob(id), await launch(id)];
     const answer = await drain(id, 'finish');
     expect([answer.status, answer.body]).toEqual([
       200,
@@ -82,9 +82,9 @@ describe('draining', () => {
     expect(await dispatch.startNext(id)).toMatchObject({ action: 'start', jobId: second });
   });
 
-  it('draining now is refused during a run unless forced; forced, it fails and stops the run', async () => {
-    const id = await machine();
-    const [first, second] = [await running(id, { maxRetries: 1 }), await launch(id)];
+  it('a drain in mode now is refused during a run unless it is forced, which fails and stops the run', async () => {
+    const id = await makeMachine();
+    const [first, second] = [await startJob(id, { maxRetries: 1 }), await launch(id)];
     const refused = await drain(id, 'now');
     expect([refused.status, refused.body.code, refused.body.jobId]).toEqual([409, 'agent_not_ready', first]);
     expect([(await agent(id)).status, (await job(first)).status]).toEqual(['online', 'running']);
@@ -101,14 +101,14 @@ describe('draining', () => {
     expect((await drain(id, 'now')).status).toBe(200);
   });
 
-  it('a drain survives missing heartbeats, restarts and new boots', async () => {
-    const id = await machine();
+  it('a drain stays in effect after a new boot, while the agent is offline, and while it is stopped', async () => {
+    const id = await makeMachine();
     await drain(id, 'finish');
     await handshake(id, 'boot 2');
     expect((await agent(id)).status).toBe('draining');
     await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [id]);
     expect((await heartbeat(id, 'boot 2')).status).toBe('draining');
-    const asleep = await machine('stopped');
+    const asleep = await makeMachine('stopped');
     expect((await drain(asleep, 'finish')).body.agent.status).toBe('stopped');
     const waiting = await launch(asleep);
     expect(await dispatch.startNext(asleep)).toMatchObject({ action: 'wait' });
@@ -118,8 +118,8 @@ describe('draining', () => {
     expect(await dispatch.startNext(asleep)).toMatchObject({ action: 'wake' });
   });
 
-  it('records a drain and its end on the timeline and in the audit trail', async () => {
-    const id = await machine();
+  it('a drain and its end are recorded on the timeline and in the audit trail', async () => {
+    const id = await makeMachine();
     await drain(id, 'finish');
     await undrain(id);
     const entries = await sql(`SELECT source, message FROM timeline_entry WHERE agent_id = $1 ORDER BY seq`, [id]);
@@ -147,9 +147,9 @@ describe('draining', () => {
       ['deploy_extension', (id) => act(id, { action: 'deploy_extension', version: '1.4.0' })],
     ];
 
-    it.each(work)('%s is refused during a drain, online or stopped, and accepted after it', async (_, ask) => {
+    it.each(work)('the request %s is refused while its agent is drained, and accepted afterwards', async (_, ask) => {
       for (const status of ['online', 'stopped'] as const) {
-        const id = await machine(status);
+        const id = await makeMachine(status);
         await drain(id, 'finish');
         const answer = await ask(id);
         expect([answer.status, answer.body]).toMatchObject([
@@ -170,9 +170,9 @@ describe('draining', () => {
     });
 
     it('a draining agent still accepts a repair and actions that stop or attach to running work', async () => {
-      const id = await machine();
+      const id = await makeMachine();
       const { recordingId } = (await act(id, { action: 'start_recording' })).body;
-      const jobId = await running(id);
+      const jobId = await startJob(id);
       const key = { name: 'repair', scope: 'worker' };
       const apiKey = (await tenant.as.admin.post('/api/api-keys', key)).body.secret as string;
       await drain(id, 'finish');
@@ -187,8 +187,8 @@ describe('draining', () => {
     });
   });
 
-  it('draining a terminated agent is refused', async () => {
-    const answer = await drain(await machine('terminated'), 'finish');
+  it('a drain of a terminated agent is refused', async () => {
+    const answer = await drain(await makeMachine('terminated'), 'finish');
     expect([answer.status, answer.body.code]).toEqual([409, 'agent_not_ready']);
   });
 
@@ -196,9 +196,9 @@ describe('draining', () => {
     const act = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
     const actAsAdmin = (id: string, body: object) => tenant.as.admin.post(`/api/agent/${id}/action`, body);
 
-    it('a running job fails with a reboot and is retried, and later reports of it are rejected', async () => {
-      const id = await machine();
-      const jobId = await running(id, { maxRetries: 1 });
+    it('a reboot fails the running job, which is retried, and later reports of the job are rejected', async () => {
+      const id = await makeMachine();
+      const jobId = await startJob(id, { maxRetries: 1 });
       expect((await act(id, { action: 'reboot' })).body).toMatchObject({ success: true, status: 'rebooting' });
       expect(await job(jobId)).toMatchObject({ status: 'failed', errorCode: 'agent_rebooted' });
       expect(await retriesOf(jobId)).toEqual([{ status: 'queued', attempt: 2 }]);
@@ -212,17 +212,17 @@ describe('draining', () => {
       expect(await dispatch.startNext(id)).toMatchObject({ action: 'start' });
     });
 
-    it('a job that was dispatched but not acknowledged stays queued during a reboot', async () => {
-      const id = await machine();
+    it('a job that was dispatched but not acknowledged stays queued when its agent is rebooted', async () => {
+      const id = await makeMachine();
       const jobId = await launch(id);
       await dispatch.startNext(id);
       await act(id, { action: 'reboot' });
       expect(await job(jobId)).toMatchObject({ status: 'queued', errorCode: null });
     });
 
-    it('a job that is being cancelled is cancelled by a forced stop, and not retried', async () => {
-      const id = await machine();
-      const jobId = await running(id, { maxRetries: 1 });
+    it('a forced stop of the agent cancels a job that is being cancelled, and the job is not retried', async () => {
+      const id = await makeMachine();
+      const jobId = await startJob(id, { maxRetries: 1 });
       await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
       await act(id, { action: 'stop', force: true });
       await sql(`UPDATE agent SET status = 'stopped' WHERE id = $1`, [id]);
@@ -234,9 +234,9 @@ describe('draining', () => {
       ['stop', (id: string, force: boolean) => act(id, { action: 'stop', force })],
       ['terminate', (id: string, force: boolean) => actAsAdmin(id, { action: 'terminate', force })],
       ['DELETE', (id: string, force: boolean) => tenant.as.admin.delete(`/api/agents/${id}?force=${force}`)],
-    ])('a running job prevents %s unless forced; then the job fails and is retried', async (name, end) => {
-      const id = await machine();
-      const jobId = await running(id, { maxRetries: 1 });
+    ])('a running job prevents the request %s unless it is forced, which fails the job', async (name, end) => {
+      const id = await makeMachine();
+      const jobId = await startJob(id, { maxRetries: 1 });
       const refused = await end(id, false);
       expect([refused.status, refused.body.code, refused.body.jobId]).toEqual([409, 'agent_not_ready', jobId]);
       expect([(await agent(id)).status, (await job(jobId)).status]).toEqual(['online', 'running']);
@@ -250,9 +250,9 @@ describe('draining', () => {
       expect(audited).toEqual([{ action: 'job.fail', changes: { errorCode: 'agent_stopped' } }]);
     });
 
-    it('a job that is being cancelled keeps running if its agent is not stopped', async () => {
-      const id = await machine();
-      const jobId = await running(id);
+    it('a job that is being cancelled keeps running as long as its agent is not stopped', async () => {
+      const id = await makeMachine();
+      const jobId = await startJob(id);
       await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
       await cancelJobsOfStoppedAgent(harness.db, id);
       await cancelJobsOfStoppedAgent(harness.db, newId());

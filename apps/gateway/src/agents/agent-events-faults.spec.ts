@@ -38,7 +38,7 @@ describe('event streams', () => {
     return { organizationId, agentId: agent.id };
   };
 
-  it('streams receive entries of another process through Redis', async () => {
+  it('an event stream is notified through Redis of entries that another process writes', async () => {
     const reader = await start({ EVENT_STREAMS_LOOK_MS: never });
     const writer = await start({ REDIS_PREFIX: reader.env['REDIS_PREFIX']! });
     const agentRef = await anAgent(reader);
@@ -51,7 +51,7 @@ describe('event streams', () => {
     stream.close();
   });
 
-  it('streams receive every entry of another process while Redis is unreachable', async () => {
+  it('an event stream receives every entry of another process while Redis is unreachable', async () => {
     const reader = await start({ REDIS_URL: 'redis://127.0.0.1:1', EVENT_STREAMS_LOOK_MS: '50' });
     const writer = await start();
     const agentRef = await anAgent(reader);
@@ -64,7 +64,7 @@ describe('event streams', () => {
     }
   });
 
-  it('streams stay open while Postgres is unreachable, and resume at their position', async () => {
+  it('an event stream stays open while Postgres is unreachable, and resumes at its position', async () => {
     const harness = await start({ EVENT_STREAMS_LOOK_MS: '50', EVENT_STREAMS_HEARTBEAT_MS: '150' });
     const agentRef = await anAgent(harness);
     const stream = await followAgent(harness, agentRef);
@@ -90,7 +90,7 @@ describe('event streams', () => {
     stream.close();
   });
 
-  it('open streams are counted, end when their organization is suspended, and can be opened again', async () => {
+  it('open event streams are counted, end when their organization is suspended, and can be opened again', async () => {
     const harness = await start({ EVENT_STREAMS_HEARTBEAT_MS: '150' });
     const [agentRef, others] = [await anAgent(harness), await anAgent(harness)];
     const [stream, other] = [await followAgent(harness, agentRef), await followAgent(harness, others)];
@@ -107,7 +107,7 @@ describe('event streams', () => {
     for (const each of [again, other]) each.close();
   });
 
-  it('streams end when the process stops', async () => {
+  it('open event streams end when the gateway stops', async () => {
     const harness = await start();
     const agentRef = await anAgent(harness);
     const streams = await Promise.all([1, 2, 3].map(() => followAgent(harness, agentRef)));
@@ -117,7 +117,7 @@ describe('event streams', () => {
     expect(streams.map(({ response }) => response.complete)).toEqual([true, true, true]);
   });
 
-  it('streams are limited per organization and per process', async () => {
+  it('the number of open event streams is limited per organization and per process', async () => {
     const harness = await start({ EVENT_STREAMS_MAX_PER_ORGANIZATION: '2', EVENT_STREAMS_MAX: '3' });
     const [one, other] = [await anAgent(harness), await anAgent(harness)];
     const open = (agentRef: typeof one) => followAgent(harness, agentRef);

@@ -38,7 +38,7 @@ describe('an agent’s event stream', () => {
   const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
   const path = () => `/api/agents/${agentRef.agentId}/events`;
 
-  it('starts a stream at the current position, with a comment, the retry time and an event id', async () => {
+  it('an agent’s event stream starts at the current position with a comment, the retry time and an id', async () => {
     await write('before');
     const stream = await open();
     expect(stream.response.statusCode).toBe(200);
@@ -57,7 +57,7 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('sends each kind of entry as the API contract defines it', async () => {
+  it('an agent’s event stream sends each kind of timeline entry as the API contract defines it', async () => {
     const stream = await open(0);
     const jobId = newId();
     const at = new Date('2026-03-02T09:00:00.500Z');
@@ -114,7 +114,7 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('resumes at every position during concurrent writes, without a gap or a repeated entry', async () => {
+  it('an event stream that resumes during concurrent writes has no gap and no repeated entry', async () => {
     const scenario = fc.record({
       written: fc.integer({ min: 0, max: 8 }),
       writers: fc.array(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 6 }), {
@@ -154,7 +154,7 @@ describe('an agent’s event stream', () => {
     );
   });
 
-  it('sends every entry once to a reader that reconnects again and again', async () => {
+  it('a client that reconnects to an event stream again and again receives every entry once', async () => {
     const total = 120;
     const writing = (async () => {
       for (let n = 0; n < total; n += 3) await write('a', 'b', 'c');
@@ -172,7 +172,7 @@ describe('an agent’s event stream', () => {
     expect(received).toEqual(from(1, total));
   });
 
-  it('catches up over many pages of many entries and of large entries', async () => {
+  it('an event stream sends all older entries, even if they fill many pages or are large', async () => {
     await appendEntries(harness.db, agentRef, ...from(1, 900).map((n) => logLine(`line ${n}`)));
     const large = 'x'.repeat(100_000);
     await appendEntries(harness.db, agentRef, ...from(1, 20).map(() => logLine(large)));
@@ -184,7 +184,7 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('resumes across deleted entries without a resync', async () => {
+  it('an event stream resumes across deleted entries without a resync event', async () => {
     const jobId = newId();
     await appendEntries(
       harness.db,
@@ -209,7 +209,7 @@ describe('an agent’s event stream', () => {
     ['is older than all stored entries', '3', '10'],
     ['is far in the future', '99999999999999999999', '10'],
     ['is one ahead of the latest entry', '13', '10'],
-  ])('sends resync if the last event id %s, and continues after the latest entry', async (_, lastEventId, oldest) => {
+  ])('an event stream sends resync, then new entries, if the last event id %s', async (_, lastEventId, oldest) => {
     await write(...from(1, 12).map(String));
     await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [agentRef.agentId]);
     const stream = await open(lastEventId);
@@ -223,7 +223,7 @@ describe('an agent’s event stream', () => {
     for (const each of [stream, again]) each.close();
   });
 
-  it('resumes right before the oldest entry without a resync', async () => {
+  it('an event stream that resumes right before the oldest stored entry sends no resync', async () => {
     await write(...from(1, 12).map(String));
     await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [agentRef.agentId]);
     const stream = await open(9);
@@ -231,7 +231,7 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('reads lastEventId from the query; the Last-Event-ID header takes precedence', async () => {
+  it('an event stream resumes at the Last-Event-ID header, or else at lastEventId in the query', async () => {
     await write('1', '2', '3');
     const { secret } = await makeApiKey(harness.db, agentRef);
     const openWith = (headers: Record<string, string>) =>
@@ -243,7 +243,7 @@ describe('an agent’s event stream', () => {
     for (const stream of [byQuery, byHeader]) stream.close();
   });
 
-  it('refuses an invalid last event id, an unknown agent, and an agent of another organization', async () => {
+  it('an event stream is refused for an invalid last event id or an agent outside the organization', async () => {
     for (const id of ['abc', '-1', '1.5', '1 2', '123456789012345678901']) {
       const answer = await tenant.api.with({ 'last-event-id': id }).get(path());
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
@@ -257,7 +257,7 @@ describe('an agent’s event stream', () => {
     }
   });
 
-  it('refuses events and logs to a key that is bound to another agent', async () => {
+  it('a key that is bound to one agent cannot read the events and logs of another agent', async () => {
     const { id: agentId } = await makeAgent(harness.db, { organizationId: agentRef.organizationId, name: newId() });
     const { secret } = await makeApiKey(harness.db, { ...agentRef, agentId });
     for (const url of [path(), `/api/agents/${agentRef.agentId}/logs`]) {
@@ -267,7 +267,7 @@ describe('an agent’s event stream', () => {
     expect((await harness.http.withKey(secret).get(`/api/agents/${agentId}/logs`)).status).toBe(200);
   });
 
-  it('sends no entry of another agent', async () => {
+  it('an agent’s event stream contains no entries of other agents', async () => {
     const stream = await open();
     const neighbour = await makeAgent(harness.db, { organizationId: agentRef.organizationId, name: 'neighbour' });
     await appendEntries(harness.db, { ...agentRef, agentId: neighbour.id }, logLine('not yours'));
@@ -277,19 +277,19 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('sends a comment at every heartbeat interval', async () => {
+  it('an event stream sends a comment at every heartbeat interval', async () => {
     const stream = await open();
     await waitFor('three comments', () => stream.comments.length >= 4);
     expect(stream.events).toEqual([]);
     stream.close();
   });
 
-  it('answers HEAD without a stream', async () => {
+  it('a HEAD request for an event stream is answered without opening a stream', async () => {
     const answer = await tenant.api.send('HEAD', path());
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
   });
 
-  it('disconnects a reader that does not read, while other readers receive every entry', async () => {
+  it('a client that does not read its event stream is disconnected, and others receive every entry', async () => {
     const { secret } = await makeApiKey(harness.db, agentRef);
     const before = harness.app.streams.count;
     const slow = connect(Number(new URL(harness.url).port), '127.0.0.1');
@@ -312,7 +312,7 @@ describe('an agent’s event stream', () => {
     await waitFor('all readers to be disconnected', () => harness.app.streams.count === before);
   });
 
-  it('ends a stream when its API key is revoked; other streams stay open', async () => {
+  it('an event stream ends when its API key is revoked, and other streams stay open', async () => {
     const { id, secret } = await makeApiKey(harness.db, agentRef);
     const revoked = await EventStream.open(`${harness.url}${path()}`, { 'x-api-key': secret });
     const stays = await open();
@@ -324,7 +324,7 @@ describe('an agent’s event stream', () => {
     stays.close();
   });
 
-  it('ends a stream when its session ends', async () => {
+  it('an event stream ends when the session that opened it ends', async () => {
     const { email, password } = await someone();
     const login = await harness.http.post('/api/auth/login', { email, password });
     const cookie = login.headers.get('set-cookie')!.split(';')[0]!;

@@ -33,7 +33,7 @@ describe('an agent’s logs', () => {
   const read = (query = '') => tenant.as.viewer.get(`/api/agents/${agentRef.agentId}/logs${query}`);
   const ids = async (query: string) => (await read(query)).body.entries.map(({ id }: { id: string }) => Number(id));
 
-  it('lists the whole timeline, newest first', async () => {
+  it('an agent’s logs list its whole timeline, newest first', async () => {
     const { status, body } = await read();
     expect([status, body.nextCursor]).toEqual([200, null]);
     expect(body.entries.map(({ kind }: { kind: EntryKind }) => kind)).toEqual([
@@ -71,11 +71,11 @@ describe('an agent’s logs', () => {
     ['to=2026-03-02T09:00:00%2B00:00', [2, 1]],
     ['from=2026-03-03T00:00:00Z&to=2026-03-04T23:00:00Z&order=asc', [3, 4]],
     ['order=asc&limit=2', [1, 2]],
-  ])('filters logs by %s', async (query, expected) => {
+  ])('an agent’s logs can be filtered by %s', async (query, expected) => {
     expect(await ids(`?${query}`)).toEqual(expected);
   });
 
-  it.each(['asc', 'desc'])('returns every entry once over all pages, %s, while entries are written', async (order) => {
+  it.each(['asc', 'desc'])('pages of logs (%s) miss and repeat no entry while entries are added', async (order) => {
     const agent = await makeAgent(harness.db, { ...agentRef, name: `pages ${order}` });
     const here = { ...agentRef, agentId: agent.id };
     const lines = (count: number) => Array.from({ length: count }, (_, at) => logLine(`line ${at}`));
@@ -93,14 +93,14 @@ describe('an agent’s logs', () => {
   });
 
   it.each(['kind=other', 'level=fatal', 'jobId=1', 'q=', 'from=yesterday', 'order=up', 'cursor=WyJhIl0', 'limit=0'])(
-    'refuses the query %s',
+    'logs are refused for the invalid query %s',
     async (query) => {
       const { status, body } = await read(`?${query}`);
       expect([status, body.code]).toEqual([400, 'invalid_payload']);
     },
   );
 
-  it('returns logs only to clients of the agent’s organization', async () => {
+  it('an agent’s logs are shown only to clients of its organization', async () => {
     const other = await harness.makeTenant();
     for (const id of [agentRef.agentId, newId()]) {
       const { status, body } = await other.api.get(`/api/agents/${id}/logs`);
@@ -109,7 +109,7 @@ describe('an agent’s logs', () => {
     expect(await readJobLogs(harness.db, other.organizationId, jobId, { limit: 10, after: null })).toEqual([]);
   });
 
-  it('reads the log lines of one job in order', async () => {
+  it('the log lines of a job are read in the order in which they were written', async () => {
     const page = (after: string | null) => ({ limit: 1, after: after ? [after] : null });
     const logs = (after: string | null, filters = {}) =>
       readJobLogs(harness.db, agentRef.organizationId, jobId, page(after), filters);

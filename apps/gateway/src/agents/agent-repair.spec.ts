@@ -32,14 +32,14 @@ describe('the repair of an agent', () => {
       harness.logs,
     ]);
 
-  it('accepts a valid worker key of the organization or the agent, and reveals it only to the worker', async () => {
+  it('a repair accepts a worker key of the organization or agent, and reveals it only to the worker', async () => {
     const id = await onlineAgent();
     const keys = [
       await workerKey(),
       await workerKey({ agentId: id }),
       await workerKey({ expiresAt: new Date(clock.now().getTime() + 60_000) }),
     ];
-    // The library’s index does not export this function.
+    // The library’s index does not export `openPayload`, so it is loaded from its file.
     const { openPayload } = jest.requireActual<{ openPayload: (...args: unknown[]) => unknown }>(
       join(__dirname, '../../../../libs/agents/src/commands/sealed-payload'),
     );
@@ -58,7 +58,7 @@ describe('the repair of an agent', () => {
   });
 
   it.each(['external', 'http'] as const)(
-    'keeps the repair of an offline %s agent pending for a day',
+    'the repair of an offline %s agent stays pending for at least a day',
     async (provider) => {
       const { organizationId } = tenant;
       const { id } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'offline', provider });
@@ -70,7 +70,7 @@ describe('the repair of an agent', () => {
     },
   );
 
-  it('restarts an offline local worker with a valid key', async () => {
+  it('a repair with a valid key restarts the offline worker of a local agent', async () => {
     const { organizationId } = tenant;
     const { id } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'offline', provider: 'local' });
     expect((await repair(id, await workerKey())).body).toMatchObject({ success: true, status: 'rebooting' });
@@ -78,7 +78,7 @@ describe('the repair of an agent', () => {
     expect(kinds).toEqual([{ kind: 'repair' }]);
   });
 
-  it('accepts the worker key that the agent was created with', async () => {
+  it('a repair accepts the worker key that was created with the agent', async () => {
     const created = await tenant.as.admin.post('/api/agents', { name: newId(), provider: 'external' });
     const { agent, workerKey: apiKey } = created.body;
     await sql(`UPDATE agent SET status = 'online' WHERE id = $1`, [agent.id]);
@@ -95,7 +95,7 @@ describe('the repair of an agent', () => {
     ['another organization’s key', () => workerKey({}, otherTenant)],
     ['a key that has expired', () => workerKey({ expiresAt: new Date(clock.now().getTime() - 1) })],
     ['a key that was revoked', revokedKey],
-  ])('refuses %s, and changes nothing', async (_, make) => {
+  ])('a repair with %s is refused and changes nothing', async (_, make) => {
     const id = await onlineAgent();
     const apiKey = await make(id);
     const answer = await repair(id, apiKey);
@@ -106,7 +106,7 @@ describe('the repair of an agent', () => {
     if (apiKey) expect(answer.text + (await traceOf(id))).not.toContain(apiKey.slice(-20));
   });
 
-  it('does not check the key if the agent is unknown or belongs to another organization', async () => {
+  it('a repair does not check its key if the agent is unknown or belongs to another organization', async () => {
     for (const id of [newId(), await onlineAgent(otherTenant)]) {
       for (const apiKey of [await workerKey(), 'rubbish-that-is-not-a-key', undefined]) {
         expect((await repair(id, apiKey)).body.code).toBe('agent_not_found');

@@ -15,7 +15,7 @@ describe('agents at the gateway', () => {
   });
   afterAll(() => harness.close());
 
-  it('lets an admin create an agent, with a worker key that is shown once and bound to the agent', async () => {
+  it('an admin can create an agent and gets its worker key, which is shown once', async () => {
     const created = await tenant.as.admin.post('/api/agents', { ...external('Front desk'), labels: ['north'] });
     expect(created.status).toBe(201);
     const { agent, workerKey } = created.body;
@@ -44,7 +44,7 @@ describe('agents at the gateway', () => {
     }
   });
 
-  it('accepts local agents only if the service enables them', async () => {
+  it('a local agent can be created only if the service enables local agents', async () => {
     expect((await tenant.as.admin.post('/api/agents', { name: newId(), provider: 'local' })).status).toBe(201);
     const elsewhere = await startHarness({ ...gateway, env: { LOCAL_AGENTS: '' } });
     const { as } = await elsewhere.makeTenant();
@@ -58,7 +58,7 @@ describe('agents at the gateway', () => {
     ['http', { baseUrl: 'https://control.example.com', ref: 'vm-7' }, 'vm-7'],
     ['ec2', { instanceId: 'i-0abc1234def567890', region: 'us-east-1' }, 'i-0abc1234def567890'],
     ['docker', { container: 'worker-1', host: 'unix:///var/run/docker.sock' }, 'worker-1'],
-  ])('creates %s agents as stopped until their control plane is queried', async (provider, providerConfig, ref) => {
+  ])('a new %s agent is stopped until its control plane has been queried', async (provider, providerConfig, ref) => {
     const { agent } = await make({ name: newId(), provider, providerConfig });
     expect(agent).toMatchObject({ status: 'stopped', providerRef: ref });
     expect(agent).not.toHaveProperty('providerConfig');
@@ -72,7 +72,7 @@ describe('agents at the gateway', () => {
     ['http', { baseUrl: 'https://control.example.com', ref: '../a' }],
     ['ec2', { instanceId: 'x', region: 'us-east-1' }],
     ['docker', { container: 'a', host: 'ssh://elsewhere' }],
-  ])('refuses %s agents with the config %j', async (provider, providerConfig) => {
+  ])('an agent of provider %s is refused with the config %j', async (provider, providerConfig) => {
     const answer = await tenant.as.admin.post('/api/agents', { name: newId(), provider, providerConfig });
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([
       400,
@@ -81,7 +81,7 @@ describe('agents at the gateway', () => {
     expect(answer.text).not.toContain('secret');
   });
 
-  it('requires a unique name among the agents of an organization that are not terminated', async () => {
+  it('an agent’s name is unique among the agents of its organization that are not terminated', async () => {
     const { agent } = await make(external('Only one'));
     const second = await tenant.as.admin.post('/api/agents', external('Only one'));
     expect([second.status, second.body.errors]).toEqual([409, [{ field: 'name', message: 'name is taken' }]]);
@@ -93,7 +93,7 @@ describe('agents at the gateway', () => {
     expect((await elsewhere.as.admin.post('/api/agents', external('Only one'))).status).toBe(201);
   });
 
-  it('lists agents by status, label and name, page by page; terminated agents only on request', async () => {
+  it('agents can be listed by status, label and name, and terminated agents are listed only on request', async () => {
     const own = await harness.makeTenant();
     const add = async (name: string, status: string, labels: string[] = []) => {
       const { id } = await makeAgent(harness.db, { organizationId: own.organizationId, name });
@@ -119,7 +119,7 @@ describe('agents at the gateway', () => {
     expect((await own.api.get('/api/agents?status=asleep')).status).toBe(400);
   });
 
-  it('renames and relabels agents', async () => {
+  it('the name and the labels of an agent can be changed', async () => {
     const { agent } = await make();
     const changed = await tenant.as.admin.patch(`/api/agents/${agent.id}`, { name: 'Renamed', labels: ['a', 'b'] });
     expect(changed.body).toMatchObject({ id: agent.id, name: 'Renamed', labels: ['a', 'b'] });
@@ -142,7 +142,7 @@ describe('agents at the gateway', () => {
       expect([again.status, again.body.code, again.body.agentStatus]).toEqual([409, 'agent_not_ready', 'terminated']);
     });
 
-    it('refuses to terminate an agent during a job unless forced', async () => {
+    it('an agent is not terminated during a job unless the request is forced', async () => {
       const { agent } = await make();
       await sql('UPDATE agent SET current_job_id = $2 WHERE id = $1', [agent.id, newId()]);
       const refused = await tenant.as.admin.delete(`/api/agents/${agent.id}`);
@@ -152,7 +152,7 @@ describe('agents at the gateway', () => {
     });
   });
 
-  it('shows when idle stop happens, and what keeps an agent on', async () => {
+  it('an agent shows when idle stop will stop its machine, or what keeps the machine on', async () => {
     const { agent } = await make();
     const at = new Date('2026-03-02T09:00:00.000Z');
     await sql(`UPDATE agent SET status = 'online', provider = 'ec2', last_activity_at = $2 WHERE id = $1`, [

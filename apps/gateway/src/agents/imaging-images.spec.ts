@@ -41,15 +41,15 @@ describe('imaging-images', () => {
     ],
     ...more,
   });
-  const ask = (input: object = body(), client = tenant.api) =>
+  const requestConversion = (input: object = body(), client = tenant.api) =>
     client.post(`/api/agents/${agentId}/imaging-images`, input);
-  const start = async (input?: object) => (await ask(input)).body.commandId as string;
+  const start = async (input?: object) => (await requestConversion(input)).body.commandId as string;
   const statusOf = (commandId: string, client = tenant.as.viewer) =>
     client.get(`/api/agents/${agentId}/imaging-images/status?commandId=${commandId}`);
   const commandRef = (commandId: string) => ({ organizationId: tenant.organizationId, agentId, commandId });
   const result = (commandId: string, outcome: object) =>
     receiveResult(harness.db, commandRef(commandId), { status: 'success', ...outcome } as never);
-  const sendTo = async (commandId: string, name: 'full' | 'thumbnail', ordinal: number, bytes: Buffer) => {
+  const uploadImage = async (commandId: string, name: 'full' | 'thumbnail', ordinal: number, bytes: Buffer) => {
     const objects = [{ name, ordinal, size: bytes.length }];
     const { uploads } = await requestImagingUploads(harness.db, storage(), commandRef(commandId), objects, new Date());
     const { uploadUrl, method, headers, key } = uploads[0]!;
@@ -57,8 +57,8 @@ describe('imaging-images', () => {
     return key;
   };
 
-  it('creates a command for the worker, and returns at once with the URL of its status', async () => {
-    const answer = await ask();
+  it('an imaging-images request creates a command and returns at once with the URL of its status', async () => {
+    const answer = await requestConversion();
     const { commandId } = answer.body;
     expect([answer.status, answer.body]).toEqual([202, { commandId: expect.any(String) }]);
     expect(answer.headers.get('location')).toBe(`/api/agents/${agentId}/imaging-images/status?commandId=${commandId}`);
@@ -78,7 +78,7 @@ describe('imaging-images', () => {
     ['an ordinal as text', body({ images: [{ ordinal: '1', filename: 'a.dex' }] })],
     ['an image without a name', body({ images: [{ ordinal: 1 }] })],
     ...['', '.', '..', '../a', 'a/b', 'a\\b', '/a', 'a..b/', `a${String.fromCharCode(0)}b`, 'x'.repeat(256)].map(
-      (filename): [string, object] => [`the name ${JSON.stringify(filename).slice(0, 20)}`, named(filename)],
+      (filename): [string, object] => [`the name ${JSON.stringify(filename).slice(0, 20)}`, bodyWithFile(filename)],
     ),
     ['a patient id as text', body({ patimageid: '771400917' })],
     ['no patient id', body({ patimageid: undefined })],
@@ -90,20 +90,20 @@ describe('imaging-images', () => {
     ['a path of 1,025 characters', body({ imagingPath: 'x'.repeat(1025) })],
     ['an unknown field', body({ more: true })],
   ];
-  it.each(wrong)('refuses %s with 400, and creates no command', async (_, input) => {
-    const answer = await ask(input);
+  it.each(wrong)('an imaging-images request with %s is refused and creates no command', async (_, input) => {
+    const answer = await requestConversion(input);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
     expect(await sql('SELECT id FROM agent_command WHERE agent_id = $1', [agentId])).toEqual([]);
   });
 
-  it('accepts 4,000 images, and file names with spaces, umlauts and punctuation', async () => {
-    expect((await ask(body({ images: numbered(4000) }))).status).toBe(202);
-    expect((await ask(named('Größe & 1 (Kopie).DEX'))).status).toBe(202);
+  it('an imaging-images request may have 4,000 images and file names with spaces and punctuation', async () => {
+    expect((await requestConversion(body({ images: numbered(4000) }))).status).toBe(202);
+    expect((await requestConversion(bodyWithFile('Größe & 1 (Kopie).DEX'))).status).toBe(202);
   });
 
-  it('refuses viewers, and hides agents and commands of other organizations', async () => {
-    expect((await ask(body(), tenant.as.viewer)).status).toBe(403);
-    expect((await ask(body(), otherTenant.api)).status).toBe(404);
+  it('an imaging-images request is refused for viewers and hidden from other organizations', async () => {
+    expect((await requestConversion(body(), tenant.as.viewer)).status).toBe(403);
+    expect((await requestConversion(body(), otherTenant.api)).status).toBe(404);
     const commandId = await start();
     expect((await statusOf(commandId, otherTenant.as.admin)).status).toBe(404);
     const other = await makeOnline();
@@ -112,7 +112,7 @@ describe('imaging-images', () => {
     );
   });
 
-  it('answers 404 for the id of another kind of command, and other status routes for its own ids', async () => {
+  it('the imaging-images status is returned only for imaging-images commands, and only by its own route', async () => {
     const snippet = (await tenant.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' })).body.commandId;
     expect((await statusOf(snippet)).status).toBe(404);
     expect((await statusOf(newId())).status).toBe(404);
@@ -120,27 +120,27 @@ describe('imaging-images', () => {
     expect((await tenant.api.get(path)).status).toBe(404);
   });
 
-  it('serves every uploaded file as an image, whatever it contains', async () => {
+  it('every uploaded file of an image conversion is served as an image, whatever it contains', async () => {
     const commandId = await start();
     const page = Buffer.from('\xff\xd8\xff\xe0<!doctype html><script>alert(1)</script>PK\x03\x04', 'latin1');
-    for (const name of ['full', 'thumbnail'] as const) await sendTo(commandId, name, 3, page);
+    for (const name of ['full', 'thumbnail'] as const) await uploadImage(commandId, name, 3, page);
     await result(commandId, { output: { images: [{ ordinal: 3, width: 20, height: 10, bytes: page.length }] } });
     const [image] = (await statusOf(commandId)).body.output.images;
     for (const url of [image.fullUrl, image.thumbnailUrl]) {
       const { headers } = await fetch(url);
       expect([headers.get('content-type'), headers.get('x-content-type-options')]).toEqual(['image/jpeg', 'nosniff']);
-      // The reader cannot choose another content type either.
+      // A reader of the signed URL cannot choose another content type either.
       const otherwise = await fetch(url.replace(/response-content-type=[^&]*/, 'response-content-type=text%2Fhtml'));
       expect(otherwise.status).toBe(403);
     }
   });
 
-  it('returns failed images with their reason, and converted images with presigned URLs', async () => {
+  it('the result of an image conversion has URLs of converted images and reasons of failed images', async () => {
     const commandId = await start();
     const pictures = { full: Buffer.from('the picture'), thumbnail: Buffer.from('a small one') };
     const keys = {
-      full: await sendTo(commandId, 'full', 3, pictures.full),
-      thumbnail: await sendTo(commandId, 'thumbnail', 3, pictures.thumbnail),
+      full: await uploadImage(commandId, 'full', 3, pictures.full),
+      thumbnail: await uploadImage(commandId, 'thumbnail', 3, pictures.thumbnail),
     };
     const prefix = `imaging/771400917/${tenant.organizationId}/${commandId}/3`;
     expect(keys).toEqual({ full: `${prefix}-full.jpg`, thumbnail: `${prefix}-thumb.jpg` });
@@ -177,7 +177,7 @@ describe('imaging-images', () => {
     expect(unsigned).toMatchObject({ fullKey: keys.full, fullUrl: null, thumbnailUrl: null });
   });
 
-  it('fails the command if no image was converted, with the reason of each image', async () => {
+  it('an image conversion fails if no image was converted, and reports the reason for each image', async () => {
     const commandId = await start();
     const reported = [1, 3].map((ordinal) => ({ ordinal, code: 'not_found', error: 'there is no such file' }));
     const error = 'none of 2 images could be converted';
@@ -188,7 +188,7 @@ describe('imaging-images', () => {
     expect([status.output.converted, status.output.failed]).toEqual([0, 2]);
   });
 
-  it('accepts only numbers from the worker: no other object keys, and no images that were not requested', async () => {
+  it('an image conversion accepts no object keys and no unrequested images from the worker', async () => {
     const commandId = await start();
     const images = [
       { ordinal: 3, width: 5, height: 5, bytes: 5, fullKey: 'imaging/1/stolen.jpg', filename: 'other' },
@@ -207,7 +207,7 @@ describe('imaging-images', () => {
   });
 
   // The processor time of the response is checked only in the long form, which does not run on a busy machine.
-  it('stores the results of 4,000 images in one command, and returns them without blocking other requests', async () => {
+  it('an image conversion stores 4,000 results and returns them without blocking other requests', async () => {
     const names = numbered(4000).map((image) => ({ ...image, filename: `${'ü'.repeat(240)}${image.ordinal}.dex` }));
     const commandId = await start(body({ images: names }));
     const images = numbered(4000).map(({ ordinal }) =>
@@ -224,7 +224,7 @@ describe('imaging-images', () => {
     expect(turn).toBeLessThan(maxTurnMs);
   });
 
-  it('presigns uploads only for its own images, and only until the command ends', async () => {
+  it('upload URLs of an image conversion are signed only for its own images and until it ends', async () => {
     const commandId = await start();
     const request = (objects: object[], target = commandRef(commandId)) =>
       requestImagingUploads(harness.db, storage(), target, objects as never, new Date());
@@ -247,9 +247,9 @@ describe('imaging-images', () => {
     expect(await refused(request([full]))).toBe('conflict');
   });
 
-  it('reports progress on the timeline in numbers, without patients or file names', async () => {
+  it('the timeline shows the progress of an image conversion in numbers, without patients or file names', async () => {
     const commandId = await start();
-    await sendTo(commandId, 'full', 3, Buffer.from('x'));
+    await uploadImage(commandId, 'full', 3, Buffer.from('x'));
     expect(await reportProgress(harness.db, commandRef(commandId), { done: 1, failed: 1, total: 2 })).toEqual({
       accepted: true,
     });
@@ -272,9 +272,12 @@ describe('imaging-images', () => {
     }
   });
 
-  it('deletes images and their objects after the retention period, and retries if the object store fails', async () => {
+  it('converted images are deleted after their retention period, and a failed deletion is retried', async () => {
     const [old, young] = [await start(), await start()];
-    const keys = [await sendTo(old, 'full', 3, Buffer.from('o')), await sendTo(young, 'full', 3, Buffer.from('y'))];
+    const keys = [
+      await uploadImage(old, 'full', 3, Buffer.from('o')),
+      await uploadImage(young, 'full', 3, Buffer.from('y')),
+    ];
     await sql(`UPDATE artifact SET created_at = now() - interval '91 days' WHERE storage_key = $1`, [keys[0]]);
     const purge = (now = new Date()) =>
       purgePictures({ database: harness.db, storage: storage() }, new Round('test'), now);
@@ -288,7 +291,7 @@ describe('imaging-images', () => {
     expect(left).toEqual([{ storageKey: keys[1] }]);
   });
 
-  function named(filename: string) {
+  function bodyWithFile(filename: string) {
     return body({ images: [{ ordinal: 1, filename }] });
   }
 });

@@ -29,7 +29,7 @@ describe('recordings', () => {
   const result = (agentId: string, commandId: string, body: CommandResultBody) =>
     receiveResult(harness.db, { ...agentRef(agentId), commandId }, body);
   /** Sends a file as a worker does: requests an upload URL and uploads the file. */
-  const send = async (agentId: string, text: string, input: object = {}) => {
+  const uploadFile = async (agentId: string, text: string, input: object = {}) => {
     const storage = harness.app.nest.get(ObjectStorage);
     const body = { filename: 'film.mkv', contentType: 'video/x-matroska', size: text.length, ...input };
     const ticket = await requestUpload(harness.db, storage, agentRef(agentId), body, new Date());
@@ -38,7 +38,7 @@ describe('recordings', () => {
     return ticket.key;
   };
 
-  it('starts, stops, stores, lists and downloads a recording', async () => {
+  it('a recording can be started, stopped, stored, listed and downloaded', async () => {
     const agentId = await makeOnline();
     const { recordingId, commandId } = await start(agentId, 'Monday');
     expect(await read(recordingId)).toEqual({
@@ -70,7 +70,7 @@ describe('recordings', () => {
     const stopped = await act(agentId, { action: 'stop_recording', recordingId });
     expect(stopped.body).toMatchObject({ success: true, recordingId });
     expect((await read(recordingId)).status).toBe('stopping');
-    const key = await send(agentId, 'a film');
+    const key = await uploadFile(agentId, 'a film');
     await result(agentId, stopped.body.commandId, { status: 'success', output: { recordingId, key } });
 
     const stored = await read(recordingId);
@@ -85,7 +85,7 @@ describe('recordings', () => {
     expect(file.body).toMatchObject({ agentId, jobId: null, kind: 'video', filename: 'film.mkv', size: 6 });
   });
 
-  it('gives a stop command time to upload the video', async () => {
+  it('the stop command of a recording has more than 15 minutes to upload the video', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
     const { commandId } = (await act(agentId, { action: 'stop_recording', recordingId })).body;
@@ -97,7 +97,7 @@ describe('recordings', () => {
     expect(row!.minutes).toBeGreaterThan(15);
   });
 
-  it('lists recordings newest first, page by page and by status', async () => {
+  it('recordings are listed newest first, page by page and by status', async () => {
     const agentId = await makeOnline();
     const started = [await start(agentId), await start(agentId), await start(agentId)];
     await result(agentId, started[1]!.commandId, { status: 'failed', error: 'no screen' });
@@ -113,7 +113,7 @@ describe('recordings', () => {
     expect((await tenant.api.get(`/api/agents/${newId()}/recordings`)).body.code).toBe('agent_not_found');
   });
 
-  it('finds recordings by part of their name, start URL or error, ignoring case, or by their full id', async () => {
+  it('recordings are found by part of their name, start URL or error, ignoring case, or by full id', async () => {
     const agentId = await makeOnline();
     const begin = async (input: object) =>
       (await act(agentId, { action: 'start_recording', kind: 'browser', ...input })).body as {
@@ -140,7 +140,7 @@ describe('recordings', () => {
   });
 
   it.each(['stop_recording', 'attach_recording'])(
-    '%s answers 404 for an unknown recording, and 409 for an ended one',
+    'the action %s answers 404 for an unknown recording, and 409 for an ended one',
     async (action) => {
       const [agentId, otherId] = [await makeOnline(), await makeOnline()];
       const { recordingId, commandId } = await start(agentId);
@@ -162,7 +162,7 @@ describe('recordings', () => {
     },
   );
 
-  it('does not stop or attach a recording that is already stopping', async () => {
+  it('a recording that is already stopping cannot be stopped again or attached', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
     expect((await act(agentId, { action: 'stop_recording', recordingId })).status).toBe(200);
@@ -172,7 +172,7 @@ describe('recordings', () => {
     }
   });
 
-  it('changes nothing if the command of a recording is refused', async () => {
+  it('a refused command changes no recording and creates none', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
     await harness.db.query('system', `UPDATE agent SET status = 'offline', provider = 'external' WHERE id = $1`, [
@@ -184,7 +184,7 @@ describe('recordings', () => {
     expect(recordings).toMatchObject([{ id: recordingId, status: 'starting' }]);
   });
 
-  it('creates one recording for requests with the same idempotency key', async () => {
+  it('requests with the same Idempotency-Key create one recording', async () => {
     const agentId = await makeOnline();
     const once = tenant.api.with({ 'idempotency-key': newId() });
     const body = { action: 'start_recording', name: 'Monday' };
@@ -196,7 +196,7 @@ describe('recordings', () => {
     expect((await tenant.api.get(`/api/agents/${agentId}/recordings`)).body.recordings).toHaveLength(1);
   });
 
-  it('fails the recordings of a terminated agent', async () => {
+  it('a recording fails when its agent is terminated', async () => {
     const agentId = await makeOnline();
     const { recordingId, commandId } = await start(agentId);
     await result(agentId, commandId, { status: 'success', output: { recordingId } });
@@ -207,7 +207,7 @@ describe('recordings', () => {
     expect(await read(recordingId)).toMatchObject({ status: 'failed', error: 'The agent was terminated.' });
   });
 
-  it('records the screen, or a browser with an optional start URL', async () => {
+  it('a recording of a browser may have a start URL, and a recording of the screen may not', async () => {
     const agentId = await makeOnline();
     const input = { action: 'start_recording', kind: 'browser', startUrl: 'https://portal.example.com/in?a=b' };
     const { status, body } = await act(agentId, input);
@@ -230,10 +230,10 @@ describe('recordings', () => {
     expect(await rows()).toBe(1);
   });
 
-  it('hides recordings and files from other organizations', async () => {
+  it('recordings and files are hidden from other organizations', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
-    await send(agentId, 'ours');
+    await uploadFile(agentId, 'ours');
     const [{ id }] = (await tenant.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts;
     for (const path of [
       `/api/recordings/${recordingId}`,
@@ -247,12 +247,12 @@ describe('recordings', () => {
   });
 
   describe('files', () => {
-    it('lists files newest first, by agent, job and kind, and deletes them with their job', async () => {
+    it('files are listed newest first, by agent, job and kind, and are deleted with their job', async () => {
       const agentId = await makeOnline();
       const job = await makeJob(harness.db, { ...agentRef(agentId), status: 'completed' });
-      await send(agentId, 'film');
-      await send(agentId, 'shot', { filename: 'a.png', contentType: 'image/png', jobId: job.id });
-      await send(agentId, 'page', { filename: 'b.pdf', contentType: 'application/pdf', jobId: job.id });
+      await uploadFile(agentId, 'film');
+      await uploadFile(agentId, 'shot', { filename: 'a.png', contentType: 'image/png', jobId: job.id });
+      await uploadFile(agentId, 'page', { filename: 'b.pdf', contentType: 'application/pdf', jobId: job.id });
       const namesOf = async (query: string) =>
         (await tenant.api.get(`/api/artifacts?agentId=${agentId}&${query}`)).body.artifacts.map(
           ({ filename }: { filename: string }) => filename,
@@ -271,9 +271,9 @@ describe('recordings', () => {
       expect(await namesOf('')).toEqual(['film.mkv']);
     });
 
-    it('shows a file without a download URL if the URL cannot be signed', async () => {
+    it('a file is shown without a download URL if the URL cannot be signed', async () => {
       const agentId = await makeOnline();
-      await send(agentId, 'page', { filename: 'b.pdf', contentType: 'application/pdf' });
+      await uploadFile(agentId, 'page', { filename: 'b.pdf', contentType: 'application/pdf' });
       const [{ id }] = (await tenant.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts;
       const signing = jest
         .spyOn(harness.app.nest.get(ObjectStorage), 'presignGet')

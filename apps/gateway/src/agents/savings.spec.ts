@@ -25,7 +25,7 @@ describe('savings of adaptive idle stop', () => {
     );
   const hour = 3_600_000;
 
-  it('reports an agent’s savings of the last 30 days by the policy that was in effect', async () => {
+  it('the savings of an agent cover the last 30 days, by the idle-stop policy that was in effect', async () => {
     await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
     await idle(agentId, 2, { policy: 'fixed', onMs: hour, savedMs: -hour / 4 });
     await idle(agentId, 3, { policy: 'adaptive', onMs: hour / 4, savedMs: hour });
@@ -46,7 +46,7 @@ describe('savings of adaptive idle stop', () => {
     ]);
   });
 
-  it('reports an organization’s savings with the costs of the same days, but not in their total', async () => {
+  it('an organization’s idle-stop savings are shown with its costs, but are not part of their total', async () => {
     await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
     await idle(agentId, 6, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
     await tenant.as.admin.patch('/api/organization/settings', { idleStopPolicy: 'adaptive' });
@@ -68,7 +68,7 @@ describe('savings of adaptive idle stop', () => {
     expect((await costs(day(60), day(50))).idle).toMatchObject({ idleHours: 0, onHours: 0 });
   });
 
-  it('hides savings from other organizations', async () => {
+  it('idle-stop savings are hidden from other organizations', async () => {
     await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour });
     const otherTenant = await harness.makeTenant();
     const { status, body } = await otherTenant.as.viewer.get(`/api/agents/${agentId}/savings`);

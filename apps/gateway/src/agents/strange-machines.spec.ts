@@ -72,16 +72,19 @@ describe('a container without the organization’s label', () => {
     ['reboot', 'online'],
     ['terminate', 'stopped'],
     ['start_job', 'stopped'],
-  ])('refuses %s of a %s agent if its container is not labelled, and changes nothing', async (action, status) => {
-    const id = await agentAt(status);
-    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
-    const answer = await act(id, { action, ...(action === 'start_job' ? { workflowId } : {}) });
-    expect([answer.status, answer.body]).toMatchObject(refusal());
-    expect([await statusOf(id), orders]).toEqual([status, []]);
-    expect(await harness.db.query('system', 'SELECT FROM job WHERE agent_id = $1', [id])).toEqual([]);
-  });
+  ])(
+    'the action %s of a %s agent whose container lacks the organization’s label is refused',
+    async (action, status) => {
+      const id = await agentAt(status);
+      const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
+      const answer = await act(id, { action, ...(action === 'start_job' ? { workflowId } : {}) });
+      expect([answer.status, answer.body]).toMatchObject(refusal());
+      expect([await statusOf(id), orders]).toEqual([status, []]);
+      expect(await harness.db.query('system', 'SELECT FROM job WHERE agent_id = $1', [id])).toEqual([]);
+    },
+  );
 
-  it('does not delete the agent of an unlabelled container unless forced, and never stops the container', async () => {
+  it('an agent whose container lacks the label is deleted only if forced, without stopping the container', async () => {
     const id = await agentAt('stopped');
     const answer = await tenant.as.admin.delete(`/api/agents/${id}`);
     expect([answer.status, answer.body]).toMatchObject(refusal());
@@ -93,7 +96,7 @@ describe('a container without the organization’s label', () => {
     expect(message).toMatch(/^its keys are revoked; its machine was not terminated: The container x is not labelled/);
   });
 
-  it('hides the state and the address of an unlabelled container', async () => {
+  it('the state and the address of a container without the organization’s label are hidden', async () => {
     const id = await agentAt('online');
     expect((await tenant.api.get(`/api/agents/${id}/status`)).body).toMatchObject({
       vmState: 'stopped',
@@ -107,7 +110,7 @@ describe('a container without the organization’s label', () => {
     });
   });
 
-  it('accepts orders as soon as the container has the label', async () => {
+  it('orders to a container are accepted as soon as it has the organization’s label', async () => {
     const id = await agentAt('online');
     labels = { 'muster.organization': tenant.organizationId };
     expect((await act(id, { action: 'stop' })).body).toMatchObject({ success: true, status: 'stopping' });
@@ -115,7 +118,7 @@ describe('a container without the organization’s label', () => {
     expect(orders).toEqual(['POST /v1.44/containers/x/stop?t=10']);
   });
 
-  it('reveals the missing label only to callers that may give the order', async () => {
+  it('the missing label of a container is reported only to callers that may give the order', async () => {
     const id = await agentAt('stopped');
     expect((await tenant.as.member.post(`/api/agent/${id}/action`, { action: 'terminate' })).status).toBe(403);
     const otherTenant = await harness.makeTenant();

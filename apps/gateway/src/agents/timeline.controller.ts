@@ -74,7 +74,7 @@ export class TimelineController {
       'x-accel-buffering': 'no',
     });
     if (request.method === 'HEAD') return void connection.end();
-    // This id lets a client resume that loses its connection before the first event.
+    // With this id, a client that loses its connection before the first event can resume.
     const beginning = lastEventId === undefined ? `id: ${seq}\n` : '';
     connection.write(`: the timeline of ${agentId}\nretry: 2000\n${beginning}\n${resync ? resyncFrame(resync) : ''}`);
     if (connection.destroyed) return;

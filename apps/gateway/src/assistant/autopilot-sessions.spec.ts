@@ -33,7 +33,7 @@ describe('autopilot sessions and command history', () => {
   const idsOf = async (query: string, client: HttpClient = tenant.as.viewer) =>
     (await client.get(`/api/autopilot-sessions?${query}`)).body.sessions?.map((each: any) => each.sessionId);
 
-  it('lists sessions of all agents, newest first, by agent, status and text', async () => {
+  it('autopilot sessions of all agents are listed newest first, by agent, status and text', async () => {
     const [first, second] = agents as [string, string];
     const filed = await makeSession(first, 'completed', { title: 'File the CLAIM' });
     const waiting = await makeSession(second, 'paused', { title: 'See the portal' });
@@ -51,7 +51,7 @@ describe('autopilot sessions and command history', () => {
     expect(whole.body).toMatchObject({ sessionId: filed, agentId: first, task: { title: 'File the CLAIM' } });
   });
 
-  it('hides sessions of other organizations, and sessions of other agents from an agent’s key', async () => {
+  it('autopilot sessions are hidden from other organizations and from keys bound to other agents', async () => {
     const [first, second] = agents as [string, string];
     const own = await makeSession(first, 'completed');
     const other = await makeSession(second, 'completed');
@@ -66,7 +66,7 @@ describe('autopilot sessions and command history', () => {
     expect((await bound.get(`/api/autopilot-sessions/${other}`)).status).toBe(403);
   });
 
-  it('lists an agent’s commands without their payload and output', async () => {
+  it('an agent’s commands are listed without their payload and output', async () => {
     const { id: agentId } = await makeAgent(harness.db, { organizationId: tenant.organizationId, name: newId() });
     const ask = async (kind: string, status: string, error: string | null) => {
       const id = newId();
@@ -98,7 +98,7 @@ describe('autopilot sessions and command history', () => {
     expect((await otherTenant.as.admin.get(path)).status).toBe(404);
   });
 
-  it('waits for the end of a snippet, or for its next output', async () => {
+  it('a status request with a wait returns when the snippet ends or prints more output', async () => {
     const { id: agentId } = await makeAgent(harness.db, {
       organizationId: tenant.organizationId,
       name: newId(),

@@ -142,7 +142,7 @@ export class AutopilotController {
   private async generate(caller: Principal, agentId: string, { intent }: AutopilotBody): Promise<AutopilotAnswer> {
     if (intent === undefined) throw invalidField('intent', 'intent must be given');
     const model = await this.model(caller, agentId);
-    const { task } = await writeTask(model, await this.hidden(caller, intent));
+    const { task } = await writeTask(model, await this.redactSecrets(caller, intent));
     return { task };
   }
 
@@ -154,7 +154,10 @@ export class AutopilotController {
     const script = body.script ?? scriptOf(await findWorkflow(this.database, caller.organizationId, workflowId!));
     if (script === null) throw invalidField('workflowId', 'the workflow has neither a script nor steps');
     const model = await this.model(caller, agentId);
-    const redacted = { script: await this.hidden(caller, script), gap: gap && (await this.hidden(caller, gap)) };
+    const redacted = {
+      script: await this.redactSecrets(caller, script),
+      gap: gap && (await this.redactSecrets(caller, gap)),
+    };
     return { plan: await planFromScript(model, redacted) };
   }
 
@@ -162,7 +165,7 @@ export class AutopilotController {
     await this.model(caller, agentId);
     const { wakeTimeoutMs } = this.vm;
     // The intent is stored, so secrets of the vault are removed from it.
-    const intent = body.intent && (await this.hidden(caller, body.intent));
+    const intent = body.intent && (await this.redactSecrets(caller, body.intent));
     const work = this.mutations.run(mutation, async (tx) => {
       const started = await startSession(tx, caller, agentId, { body: { ...body, intent }, wakeTimeoutMs });
       return { body: started, location: locationOf(agentId, started.sessionId) };
@@ -183,7 +186,7 @@ export class AutopilotController {
   }
 
   /** Replaces values of the vault's secrets in a text that a person typed, so that no model receives them. */
-  private async hidden({ organizationId }: Principal, text: string): Promise<string> {
+  private async redactSecrets({ organizationId }: Principal, text: string): Promise<string> {
     const { database, keyRing } = this;
     return (await hideSecrets({ database, keyRing }, { organizationId, agentId: null })).text(text);
   }

@@ -1,24 +1,25 @@
 import { newId } from '@muster/platform';
 import { appendEntries, logLine, makeAgent, makeApiKey, makeJob, startHarness } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { type ChatDesk, openChatDesk } from './chat.harness';
+import { type ChatFixture, openChatFixture } from './chat.harness';
 
 const odd = (call: object) => JSON.stringify({ choices: [{ message: { tool_calls: [call] } }] });
 
 describe('a chat with a model that fails', () => {
-  let desk: ChatDesk;
+  let fixture: ChatFixture;
   let agentId: string;
 
   beforeAll(async () => {
-    desk = await openChatDesk({ env: { MODEL_TIMEOUT_MS: '1500' } });
+    fixture = await openChatFixture({ env: { MODEL_TIMEOUT_MS: '1500' } });
   });
-  afterAll(() => desk.close());
+  afterAll(() => fixture.close());
   beforeEach(async () => {
-    desk.model.reset();
-    agentId = await desk.anAgent();
+    fixture.model.reset();
+    agentId = await fixture.anAgent();
   });
 
-  const say = (message: string, more: object = {}) => desk.chat(desk.tenant.as.member, agentId, { message, ...more });
+  const say = (message: string, more: object = {}) =>
+    fixture.chat(fixture.tenant.as.member, agentId, { message, ...more });
 
   it.each([
     ['hangs', [{ hang: true }], 504, 'execution_timeout'],
@@ -30,9 +31,9 @@ describe('a chat with a model that fails', () => {
     ['fails four times', [{ status: 500 }, { status: 503 }, { status: 500 }, { status: 500 }], 502, 'model_failed'],
     ['requests a long delay', [{ status: 429, headers: { 'retry-after': '60' } }], 502, 'model_failed'],
   ] as const)(
-    'fails the turn of a model that %s with an error code, and the session continues',
+    'a chat turn fails with an error code if the model %s, and the session can continue',
     async (_, script, status, code) => {
-      const { model, tenant, history } = desk;
+      const { model, tenant, history } = fixture;
       model.says(...script);
       const failed = await say('Hello');
       expect([failed.status, failed.body.code]).toEqual([status, code]);
@@ -45,8 +46,8 @@ describe('a chat with a model that fails', () => {
     },
   );
 
-  it('ends a turn at 200,000 characters if the model keeps calling tools, and stores the text', async () => {
-    const { model, tenant, stream, history } = desk;
+  it('a chat turn ends at 200,000 characters if the model keeps calling tools, and its text is stored', async () => {
+    const { model, tenant, stream, history } = fixture;
     const turn = { content: 'x'.repeat(150_000), toolCalls: [{ name: 'get_status', arguments: {} }] };
     model.says(turn, turn, turn, turn);
     const { status, body } = await say('Hello');
@@ -64,8 +65,8 @@ describe('a chat with a model that fails', () => {
     expect(tokens.join('').length).toBeLessThanOrEqual(200_000);
   });
 
-  it('returns a refusal of the model as the reply, whole and as a stream', async () => {
-    const { model, tenant, stream } = desk;
+  it('a refusal of the model is returned as the chat’s reply, whole and as a stream', async () => {
+    const { model, tenant, stream } = fixture;
     model.says({ refusal: 'I would rather not.' }, { refusal: 'No, really.' });
     const { status, body } = await say('Hello');
     expect([status, body.reply]).toEqual([200, 'I would rather not.']);
@@ -75,14 +76,14 @@ describe('a chat with a model that fails', () => {
     expect(events.at(-1)).toEqual({ event: 'done', data: { reply: 'No, really.' } });
   });
 
-  it('retries a model that is busy for a moment', async () => {
-    desk.model.says({ status: 429, headers: { 'retry-after': '0' } }, { status: 503 }, 'Here I am.');
+  it('a chat calls its model again if the model is busy for a moment', async () => {
+    fixture.model.says({ status: 429, headers: { 'retry-after': '0' } }, { status: 503 }, 'Here I am.');
     expect((await say('Hello')).body.reply).toBe('Here I am.');
-    expect(desk.model.faults).toEqual([]);
+    expect(fixture.model.faults).toEqual([]);
   });
 
-  it('answers tool calls with malformed arguments or an unknown tool with invalid_payload', async () => {
-    const { model } = desk;
+  it('a tool call with malformed arguments or an unknown tool gets the error invalid_payload', async () => {
+    const { model } = fixture;
     model.says(
       {
         toolCalls: [
@@ -102,8 +103,8 @@ describe('a chat with a model that fails', () => {
     expect(model.faults).toEqual([]);
   });
 
-  it('does not call the model if the budget is used up, and stores that as the turn’s error', async () => {
-    const { model, tenant, history } = desk;
+  it('a chat does not call its model if the budget is used up, and stores that as the turn’s error', async () => {
+    const { model, tenant, history } = fixture;
     const settings = '/api/organization/settings';
     expect((await tenant.as.admin.patch(settings, { monthlySpendLimitUsd: 0 })).status).toBe(200);
     const refused = await say('Hello');
@@ -114,7 +115,7 @@ describe('a chat with a model that fails', () => {
     expect((await tenant.as.admin.patch(settings, { monthlySpendLimitUsd: null })).status).toBe(200);
   });
 
-  it('answers 503 and stores nothing if no model is configured', async () => {
+  it('a chat answers 503 and stores nothing if no model is configured', async () => {
     const bare = await startHarness(gateway);
     const bareTenant = await bare.makeTenant();
     const { id } = await makeAgent(bare.db, { organizationId: bareTenant.organizationId });
@@ -126,8 +127,8 @@ describe('a chat with a model that fails', () => {
   });
 
   describe('a chat whose model follows injected instructions', () => {
-    it('does nothing beyond the rights of its user, and records the attempts on the timeline', async () => {
-      const { model, tenant, harness, anAgent, rowsOf } = desk;
+    it('injected instructions let a model do nothing beyond its user’s rights, and attempts are recorded', async () => {
+      const { model, tenant, harness, anAgent, rowsOf } = fixture;
       const { organizationId } = tenant;
       const other = await anAgent();
       const job = await makeJob(harness.db, { organizationId, agentId: other });
@@ -177,16 +178,16 @@ describe('a chat with a model that fails', () => {
       expect(model.faults).toEqual([]);
     });
 
-    it('sends no secret to the model, wherever the secret is stored', async () => {
-      const { model, tenant, harness } = desk;
+    it('a chat sends no secret to the model, wherever the secret is stored', async () => {
+      const { model, tenant, harness } = fixture;
       const { organizationId } = tenant;
       const secret = 'Sesame-open-42';
       await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
       const { signingSecret } = (await tenant.as.admin.get('/api/organization/signing-secret')).body;
       const { secret: key } = await makeApiKey(harness.db, { organizationId });
       const base64 = Buffer.from(secret).toString('base64');
-      const secrets = [secret, signingSecret, key, base64, desk.model.key];
-      agentId = await desk.anAgent({ name: `Desk ${secret} ${newId()}` });
+      const secrets = [secret, signingSecret, key, base64, fixture.model.key];
+      agentId = await fixture.anAgent({ name: `Desk ${secret} ${newId()}` });
       const agentRef = { organizationId, agentId };
       const { id: jobId } = await makeJob(harness.db, {
         ...agentRef,

@@ -1,27 +1,28 @@
 import { waitFor } from '@muster/testing';
-import { type ChatDesk, openChatDesk } from './chat.harness';
+import { type ChatFixture, openChatFixture } from './chat.harness';
 
 describe('a chat’s stream', () => {
-  let desk: ChatDesk;
+  let fixture: ChatFixture;
   let agentId: string;
 
   beforeAll(async () => {
-    desk = await openChatDesk({ env: { EVENT_STREAMS_HEARTBEAT_MS: '50', MODEL_TIMEOUT_MS: '1500' } });
+    fixture = await openChatFixture({ env: { EVENT_STREAMS_HEARTBEAT_MS: '50', MODEL_TIMEOUT_MS: '1500' } });
   });
-  afterAll(() => desk.close());
+  afterAll(() => fixture.close());
   beforeEach(async () => {
-    desk.model.reset();
-    agentId = await desk.anAgent();
+    fixture.model.reset();
+    agentId = await fixture.anAgent();
   });
-  afterEach(() => expect(desk.model.faults).toEqual([]));
+  afterEach(() => expect(fixture.model.faults).toEqual([]));
 
-  const open = (body: object, client = desk.tenant.as.member) => desk.stream(client, agentId, body);
-  const lastOf = async (sessionId: string) => (await desk.history(desk.tenant.as.member, agentId, sessionId)).at(-1);
+  const open = (body: object, client = fixture.tenant.as.member) => fixture.stream(client, agentId, body);
+  const lastOf = async (sessionId: string) =>
+    (await fixture.history(fixture.tenant.as.member, agentId, sessionId)).at(-1);
   const tokensOf = (events: { event: string; data: { text: string } }[]) =>
     events.filter(({ event }) => event === 'token').map(({ data }) => data.text);
 
-  it('sends session, tokens, tool calls and results in order, then usage and done', async () => {
-    desk.model.says(
+  it('a chat’s stream sends session, tokens, tool calls and results in order, then usage and done', async () => {
+    fixture.model.says(
       {
         content: 'Let me look.',
         toolCalls: [
@@ -58,25 +59,25 @@ describe('a chat’s stream', () => {
     expect(await lastOf(sessionId)).toMatchObject({ role: 'assistant', content: reply });
     const path = `/api/agents/${agentId}/manage`;
     const { confirmationId } = results[1]!;
-    expect((await desk.tenant.as.member.post(path, { confirmationId, approve: true })).status).toBe(200);
+    expect((await fixture.tenant.as.member.post(path, { confirmationId, approve: true })).status).toBe(200);
   });
 
-  it('sends each token when the model produces it, and comments in between', async () => {
-    desk.model.says({ content: 'one two three four five six', slowMs: 120 });
+  it('a chat’s stream sends each token when the model produces it, and comments in between', async () => {
+    fixture.model.says({ content: 'one two three four five six', slowMs: 120 });
     const { events, comments, ended } = await open({ message: 'Count' });
     await waitFor('the first token', () => tokensOf(events).length > 0);
-    expect(desk.model.calls[0]!.isOver).toBe(false);
+    expect(fixture.model.calls[0]!.isOver).toBe(false);
     await ended;
     expect(tokensOf(events)).toHaveLength(6);
     expect(comments.length).toBeGreaterThan(2);
   });
 
-  it('aborts the model call when its reader disconnects, and stores the text received until then', async () => {
-    desk.model.says({ content: 'a b c d e f g h i j k l m n o p', slowMs: 100 });
+  it('a chat’s stream aborts the model call when its reader disconnects, and stores the text so far', async () => {
+    fixture.model.says({ content: 'a b c d e f g h i j k l m n o p', slowMs: 100 });
     const { events, leave } = await open({ message: 'Tell me' });
     await waitFor('three tokens', () => tokensOf(events).length >= 3);
     leave();
-    await waitFor('the model call to be aborted', () => desk.model.calls[0]!.wasLeft);
+    await waitFor('the model call to be aborted', () => fixture.model.calls[0]!.wasLeft);
     const { sessionId } = events[0]!.data;
     const left = await waitFor('the turn’s end', async () => {
       const last = await lastOf(sessionId);
@@ -84,56 +85,56 @@ describe('a chat’s stream', () => {
     });
     expect(left.content).toMatch(/^a b c /);
     expect(left.content).not.toContain('p');
-    desk.model.says('Where was I.');
+    fixture.model.says('Where was I.');
     const again = await open({ message: 'Continue', sessionId });
     await again.ended;
     expect(again.events.at(-1)).toEqual({ event: 'done', data: { reply: 'Where was I.' } });
-    expect(desk.model.calls[1]!.text).toContain('a b c');
-    expect(desk.model.calls[1]!.text).toContain('This answer broke');
+    expect(fixture.model.calls[1]!.text).toContain('a b c');
+    expect(fixture.model.calls[1]!.text).toContain('This answer broke');
   });
 
-  it('aborts the model call of a plain chat when its caller disconnects', async () => {
-    desk.model.says({ hang: true });
+  it('a chat without a stream aborts the model call when its caller disconnects', async () => {
+    fixture.model.says({ hang: true });
     const going = new AbortController();
-    const { headers, url } = desk.tenant.as.member;
+    const { headers, url } = fixture.tenant.as.member;
     const request = fetch(`${url}/api/agents/${agentId}/chat`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
       ...{ body: JSON.stringify({ message: 'Hm' }), signal: going.signal },
     }).catch(() => null);
-    await waitFor('the call', () => desk.model.calls.length === 1);
+    await waitFor('the call', () => fixture.model.calls.length === 1);
     going.abort();
     await request;
-    await waitFor('the model call to be aborted', () => desk.model.calls[0]!.wasLeft);
+    await waitFor('the model call to be aborted', () => fixture.model.calls[0]!.wasLeft);
   });
 
   it.each([
     ['loses its connection', { content: 'one two three four', cutAfter: 3 }, 'model_failed'],
     ['stops sending', { content: 'one two three four', cutAfter: 3, hang: true }, 'execution_timeout'],
   ] as const)(
-    'ends with an error if the model %s, and stores the text received until then',
+    'a chat’s stream ends with an error if the model %s, and the text received until then is stored',
     async (_, script, code) => {
-      desk.model.says(script);
+      fixture.model.says(script);
       const { events, ended } = await open({ message: 'Count' });
       await ended;
       expect(events.at(-1)).toEqual({ event: 'error', data: { code, detail: expect.any(String) } });
       expect(events.filter(({ event }) => event === 'done')).toEqual([]);
       const { sessionId } = events[0]!.data;
       expect(await lastOf(sessionId)).toMatchObject({ content: 'one two ', status: 'failed', code });
-      desk.model.says('Better now.');
+      fixture.model.says('Better now.');
       const again = await open({ message: 'And now?', sessionId });
       await again.ended;
       expect(again.events.at(-1)!.data).toEqual({ reply: 'Better now.' });
     },
   );
 
-  it('answers with a problem document if the chat cannot start', async () => {
-    const { tenant, harness } = desk;
+  it('a chat’s stream that cannot start is answered with a problem document', async () => {
+    const { tenant, harness } = fixture;
     const otherTenant = await harness.makeTenant();
     expect((await open({ message: '' })).problem).toMatchObject({ status: 400, code: 'invalid_payload' });
     expect((await open({ message: 'x', autoConfirm: true })).problem).toMatchObject({ status: 403 });
     expect((await open({ message: 'x' }, otherTenant.as.member)).problem).toMatchObject({ status: 404 });
     expect((await open({ message: 'x' }, tenant.worker)).problem).toMatchObject({ status: 403 });
     expect((await open({ message: 'x' }, harness.http)).problem).toMatchObject({ status: 401 });
-    expect(desk.model.calls).toEqual([]);
+    expect(fixture.model.calls).toEqual([]);
   });
 });

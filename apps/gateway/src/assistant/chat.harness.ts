@@ -1,7 +1,7 @@
 import type { Clock, Environment } from '@muster/platform';
 import { type Answer, FakeModel, type Harness, type HttpClient, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { managing } from './manage.harness';
+import { toolHelpers } from './manage.harness';
 
 interface StreamedEvent {
   event: string;
@@ -20,16 +20,16 @@ interface ReadStream {
   leave(): void;
 }
 
-export type ChatDesk = Awaited<ReturnType<typeof openChatDesk>>;
+export type ChatFixture = Awaited<ReturnType<typeof openChatFixture>>;
 
 /** Starts a gateway with a fake model, and a tenant whose users chat about its agents. */
-export async function openChatDesk(options: { env?: Environment; clock?: Clock } = {}) {
+export async function openChatFixture(options: { env?: Environment; clock?: Clock } = {}) {
   const model = await FakeModel.start();
   const { clock } = options;
   const env = { ...model.env, RATE_LIMIT_PER_MINUTE: '100000', ...options.env };
   const harness: Harness = await startHarness({ ...gateway, env, clock });
   const tenant: Tenant = await harness.makeTenant();
-  const managed = managing(
+  const managed = toolHelpers(
     () => harness,
     () => tenant,
   );
@@ -44,7 +44,7 @@ export async function openChatDesk(options: { env?: Environment; clock?: Clock }
   return { ...managed, model, harness, tenant, chat, history, stream: streamChat, close };
 }
 
-/** Reads a chat's stream as it arrives. `leave` disconnects before its end. */
+/** Reads a chat's stream as it arrives. `leave` disconnects before the stream ends. */
 async function streamChat(client: HttpClient, agentId: string, body: object): Promise<ReadStream> {
   const going = new AbortController();
   const response = await fetch(`${client.url}/api/agents/${agentId}/chat/stream`, {
@@ -59,11 +59,11 @@ async function streamChat(client: HttpClient, agentId: string, body: object): Pr
     ...{ ended: Promise.resolve(), leave: () => going.abort() },
   };
   if (status !== 200) return { ...read, problem: await response.json() };
-  read.ended = take(response, read).catch(() => undefined);
+  read.ended = collectEvents(response, read).catch(() => undefined);
   return read;
 }
 
-async function take(response: Response, { events, comments }: ReadStream): Promise<void> {
+async function collectEvents(response: Response, { events, comments }: ReadStream): Promise<void> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {

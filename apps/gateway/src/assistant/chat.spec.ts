@@ -1,28 +1,28 @@
 import { newId } from '@muster/platform';
 import { type Answer, makeApiKey, makeJob, makeWorkflow, waitFor } from '@muster/testing';
-import { type ChatDesk, openChatDesk } from './chat.harness';
+import { type ChatFixture, openChatFixture } from './chat.harness';
 
 const uuid = /^[0-9a-f-]{36}$/;
 
 describe('a chat', () => {
-  let desk: ChatDesk;
+  let fixture: ChatFixture;
   let agentId: string;
 
   beforeAll(async () => {
-    desk = await openChatDesk();
+    fixture = await openChatFixture();
   });
-  afterAll(() => desk.close());
+  afterAll(() => fixture.close());
   beforeEach(async () => {
-    desk.model.reset();
-    agentId = await desk.anAgent();
+    fixture.model.reset();
+    agentId = await fixture.anAgent();
   });
-  afterEach(() => expect(desk.model.faults).toEqual([]));
+  afterEach(() => expect(fixture.model.faults).toEqual([]));
 
-  const say = (body: object | string, client = desk.tenant.as.member) =>
-    desk.chat(client, agentId, typeof body === 'string' ? { message: body } : body);
+  const say = (body: object | string, client = fixture.tenant.as.member) =>
+    fixture.chat(client, agentId, typeof body === 'string' ? { message: body } : body);
 
-  it('returns the model’s reply, its tool calls and the usage', async () => {
-    const { model, harness, tenant } = desk;
+  it('a chat returns the model’s reply, its tool calls and its usage', async () => {
+    const { model, harness, tenant } = fixture;
     const usage = { inputTokens: 100, outputTokens: 10 };
     model.says({ toolCalls: [{ name: 'get_status', arguments: {} }], usage }, { content: 'It is online.', usage });
     const { status, body } = await say('How is it?');
@@ -53,8 +53,8 @@ describe('a chat', () => {
     expect(rows).toEqual([row, row]);
   });
 
-  it('continues an existing session, and returns its history', async () => {
-    const { model, tenant, history } = desk;
+  it('a chat message can continue an existing session, and the session returns its history', async () => {
+    const { model, tenant, history } = fixture;
     model.says(
       { content: 'Looking.', toolCalls: [{ name: 'list_runs', arguments: {} }] },
       'No runs yet.',
@@ -85,8 +85,8 @@ describe('a chat', () => {
     ]);
   });
 
-  it('lists a user’s sessions, most recently used first', async () => {
-    const { model, tenant } = desk;
+  it('a user’s chat sessions are listed with the most recently used first', async () => {
+    const { model, tenant } = fixture;
     const ids: string[] = [];
     for (const message of ['one', 'two', `three ${'x'.repeat(200)}`]) {
       model.says('Yes.');
@@ -108,14 +108,14 @@ describe('a chat', () => {
     expect(older.messages[0].content).toBe('one');
   });
 
-  it('returns pages with at most the requested number of messages, and each message once', async () => {
-    const { tenant, model } = desk;
+  it('a page of chat messages has at most the requested number, and all pages have each message once', async () => {
+    const { tenant, model } = fixture;
     let sessionId: string | undefined;
     const expected: string[] = [];
     for (let at = 1; at <= 4; at += 1) {
       model.says(`Answer ${at}`);
       const message = `Question ${at}`;
-      sessionId = (await desk.chat(tenant.as.member, agentId, { message, ...(sessionId ? { sessionId } : {}) })).body
+      sessionId = (await fixture.chat(tenant.as.member, agentId, { message, ...(sessionId ? { sessionId } : {}) })).body
         .sessionId;
       expected.push(message, `Answer ${at}`);
     }
@@ -135,8 +135,8 @@ describe('a chat', () => {
     }
   });
 
-  it('shows a session only to its owner, and only for its agent', async () => {
-    const { model, tenant, harness, anAgent } = desk;
+  it('a chat session is shown only to its owner, and only for its agent', async () => {
+    const { model, tenant, harness, anAgent } = fixture;
     model.says('Yes.');
     const { sessionId } = (await say('Mine')).body;
     const otherTenant = await harness.makeTenant();
@@ -152,7 +152,7 @@ describe('a chat', () => {
       expect((await say({ message: 'Yours', sessionId }, client)).status).toBe(404);
       expect((await client.get(`/api/agents/${agentId}/chat`)).body.sessions ?? []).toEqual([]);
     }
-    expect((await desk.chat(tenant.as.member, await anAgent(), { message: 'Hm', sessionId })).status).toBe(404);
+    expect((await fixture.chat(tenant.as.member, await anAgent(), { message: 'Hm', sessionId })).status).toBe(404);
     model.says('For a program.');
     const own = await say('Its own', tenant.api);
     expect((await tenant.api.get(`/api/agents/${agentId}/chat?sessionId=${own.body.sessionId}`)).status).toBe(200);
@@ -165,14 +165,14 @@ describe('a chat', () => {
     expect(model.calls).toHaveLength(2);
   });
 
-  it('accepts messages of 1 to 8,000 characters', async () => {
-    desk.model.says('Yes.');
+  it('a chat message must have 1 to 8,000 characters', async () => {
+    fixture.model.says('Yes.');
     for (const message of ['', 'x'.repeat(8001), 7, null]) expect((await say({ message })).status).toBe(400);
     expect((await say('x'.repeat(8000))).status).toBe(200);
   });
 
-  it('calls only reading tools for a viewer, whatever the model requests', async () => {
-    const { model, tenant, rowsOf } = desk;
+  it('the chat of a viewer calls only reading tools, whatever the model requests', async () => {
+    const { model, tenant, rowsOf } = fixture;
     const before = await rowsOf(agentId);
     model.says({ toolCalls: [{ name: 'stop', arguments: {} }] }, 'I may not.');
     const { body } = await say('Stop it', tenant.as.viewer);
@@ -184,8 +184,8 @@ describe('a chat', () => {
     expect(await rowsOf(agentId)).toEqual({ ...before, entries: (before!['entries'] as number) + 1 });
   });
 
-  it('calls at most 12 tools for one message, and then has the model answer', async () => {
-    const { model } = desk;
+  it('a chat calls at most 12 tools for one message, and then requests the model’s answer', async () => {
+    const { model } = fixture;
     const calls = (count: number) => Array.from({ length: count }, () => ({ name: 'list_runs', arguments: {} }));
     model.says({ toolCalls: calls(10) }, { toolCalls: calls(5) }, 'Enough.');
     const { body } = await say('Look very closely');
@@ -196,8 +196,8 @@ describe('a chat', () => {
     expect(last.lastText).toContain('at most 12 calls');
   });
 
-  it('refuses a second message in a session until the first is answered', async () => {
-    const { model, tenant } = desk;
+  it('a second message in a chat session is refused until the first is answered', async () => {
+    const { model, tenant } = fixture;
     let letGo!: () => void;
     const held = new Promise<string>((resolve) => (letGo = () => resolve('At last.')));
     model.says('Yes.');
@@ -213,7 +213,7 @@ describe('a chat', () => {
     expect((await slow).body.reply).toBe('At last.');
     model.says('Now.');
     expect((await say({ message: 'Now', sessionId })).body.reply).toBe('Now.');
-    const messages = await desk.history(tenant.as.member, agentId, sessionId);
+    const messages = await fixture.history(tenant.as.member, agentId, sessionId);
     expect(messages.map(({ content }: { content: string }) => content)).toEqual([
       'First',
       'Yes.',
@@ -224,8 +224,8 @@ describe('a chat', () => {
     ]);
   });
 
-  it('shows a turn as interrupted after its process died, and the session continues', async () => {
-    const { model, tenant, harness, history } = desk;
+  it('a chat turn whose process died is shown as interrupted, and its session continues', async () => {
+    const { model, tenant, harness, history } = fixture;
     model.says('Yes.');
     const { sessionId } = (await say('First')).body;
     const turnId = newId();
@@ -259,8 +259,8 @@ describe('a chat', () => {
     expect(messages[5]).toMatchObject({ content: 'On we go.' });
   });
 
-  it('sends the model only the newest part of a long session', async () => {
-    const { model, tenant, harness } = desk;
+  it('a chat sends the model only the newest part of a long session', async () => {
+    const { model, tenant, harness } = fixture;
     model.says('Yes.');
     const { sessionId } = (await say('The very first')).body;
     for (let at = 0; at < 30; at += 1) {
@@ -281,8 +281,8 @@ describe('a chat', () => {
     expect(body.messages.at(-1).content).toBe('And now?');
   });
 
-  it('cuts a long tool result, and marks it as cut', async () => {
-    const { model, harness, tenant } = desk;
+  it('a long tool result in a chat is cut and marked as cut', async () => {
+    const { model, harness, tenant } = fixture;
     const agentRef = { organizationId: tenant.organizationId, agentId };
     const { id: jobId } = await makeJob(harness.db, {
       ...{ ...agentRef, workflowId: (await makeWorkflow(harness.db, agentRef)).id },

@@ -1,36 +1,36 @@
 import { FakeClock, makeUser, makeWorkflow, testPassword, waitFor } from '@muster/testing';
 import { newId } from '@muster/platform';
 import { Client } from 'pg';
-import { type ChatDesk, openChatDesk } from './chat.harness';
+import { type ChatFixture, openChatFixture } from './chat.harness';
 
 describe('a chat’s tool call that changes something', () => {
-  let desk: ChatDesk;
+  let fixture: ChatFixture;
   let clock: FakeClock;
   let agentId: string;
   let workflowId: string;
 
   beforeAll(async () => {
     clock = new FakeClock(new Date());
-    desk = await openChatDesk({ clock });
-    workflowId = (await makeWorkflow(desk.harness.db, { organizationId: desk.tenant.organizationId })).id;
+    fixture = await openChatFixture({ clock });
+    workflowId = (await makeWorkflow(fixture.harness.db, { organizationId: fixture.tenant.organizationId })).id;
   });
-  afterAll(() => desk.close());
+  afterAll(() => fixture.close());
   beforeEach(async () => {
-    desk.model.reset();
-    agentId = await desk.anAgent();
+    fixture.model.reset();
+    agentId = await fixture.anAgent();
   });
-  afterEach(() => expect(desk.model.faults).toEqual([]));
+  afterEach(() => expect(fixture.model.faults).toEqual([]));
 
-  const request = async (client = desk.tenant.as.member, args: object = { workflowId }) => {
-    desk.model.says({ toolCalls: [{ name: 'run_workflow', arguments: args }] }, 'It waits for your confirmation.');
-    const { body } = await desk.chat(client, agentId, { message: 'Run it' });
+  const request = async (client = fixture.tenant.as.member, args: object = { workflowId }) => {
+    fixture.model.says({ toolCalls: [{ name: 'run_workflow', arguments: args }] }, 'It waits for your confirmation.');
+    const { body } = await fixture.chat(client, agentId, { message: 'Run it' });
     return { ...body, call: body.toolCalls[0] };
   };
-  const decide = (confirmationId: string, approve: boolean, client = desk.tenant.as.member) =>
+  const decide = (confirmationId: string, approve: boolean, client = fixture.tenant.as.member) =>
     client.post(`/api/agents/${agentId}/manage`, { confirmationId, approve });
 
-  it('a changing call waits for its owner’s confirmation, and is then executed once, exactly as shown', async () => {
-    const { tenant, model, rowsOf, history, auditOf } = desk;
+  it('a tool call that changes something waits for confirmation and is executed once, exactly as shown', async () => {
+    const { tenant, model, rowsOf, history, auditOf } = fixture;
     const { call, sessionId, reply } = await request();
     expect(reply).toBe('It waits for your confirmation.');
     expect(call).toMatchObject({ tool: 'run_workflow', arguments: { workflowId }, status: 'needs_confirmation' });
@@ -39,11 +39,11 @@ describe('a chat’s tool call that changes something', () => {
     expect(model.calls.at(-1)!.lastText).toContain('was not called');
     expect(await rowsOf(agentId)).toMatchObject({ jobs: 0 });
 
-    const otherTenant = await desk.harness.makeTenant();
+    const otherTenant = await fixture.harness.makeTenant();
     for (const client of [tenant.as.admin, tenant.as.super_admin, tenant.api, otherTenant.as.admin]) {
       expect((await decide(confirmationId, true, client)).status).toBe(404);
     }
-    const other = await desk.anAgent();
+    const other = await fixture.anAgent();
     const elsewhere = await tenant.as.member.post(`/api/agents/${other}/manage`, { confirmationId, approve: true });
     expect(elsewhere.status).toBe(404);
     expect((await decide(newId(), true)).status).toBe(404);
@@ -75,13 +75,13 @@ describe('a chat’s tool call that changes something', () => {
     expect(launched.body.entries[0].actor.id).toBe(tenant.userIds.member);
 
     model.says('It is queued.');
-    await desk.chat(tenant.as.member, agentId, { message: 'And?', sessionId });
+    await fixture.chat(tenant.as.member, agentId, { message: 'And?', sessionId });
     expect(model.calls.at(-1)!.text).toContain(body.result.jobId);
   });
 
-  it('a decision during a concurrent decision is refused with conflict', async () => {
+  it('a decision on a tool call is refused as a conflict if a concurrent decision is committed first', async () => {
     const { call } = await request();
-    const other = new Client({ connectionString: desk.harness.databaseUrl });
+    const other = new Client({ connectionString: fixture.harness.databaseUrl });
     await other.connect();
     await other.query('BEGIN');
     await other.query(`UPDATE chat_call SET decided_at = now(), status = 'failed' WHERE id = $1`, [
@@ -96,77 +96,78 @@ describe('a chat’s tool call that changes something', () => {
     await other.end();
     const { status, body } = await deciding;
     expect([status, body.code]).toEqual([409, 'conflict']);
-    expect(await desk.rowsOf(agentId)).toMatchObject({ jobs: 0 });
+    expect(await fixture.rowsOf(agentId)).toMatchObject({ jobs: 0 });
   });
 
-  it('an approved call whose process died is shown as interrupted', async () => {
+  it('an approved tool call whose process died is shown as interrupted', async () => {
     const { call, sessionId } = await request();
-    await desk.harness.db.query('system', `UPDATE chat_call SET decided_at = $2, status = 'running' WHERE id = $1`, [
+    await fixture.harness.db.query('system', `UPDATE chat_call SET decided_at = $2, status = 'running' WHERE id = $1`, [
       call.confirmationId,
       clock.now(),
     ]);
-    const readCall = async () => (await desk.history(desk.tenant.as.member, agentId, sessionId))[1].toolCalls[0];
+    const readCall = async () => (await fixture.history(fixture.tenant.as.member, agentId, sessionId))[1].toolCalls[0];
     expect(await readCall()).toMatchObject({ status: 'running' });
     clock.advance(300_001);
     expect(await readCall()).toMatchObject({ status: 'failed', code: 'interrupted', error: expect.any(String) });
-    desk.model.says('I do not know.');
-    await desk.chat(desk.tenant.as.member, agentId, { message: 'And?', sessionId });
-    expect(desk.model.calls.at(-1)!.text).toContain('the process that executed it died');
+    fixture.model.says('I do not know.');
+    await fixture.chat(fixture.tenant.as.member, agentId, { message: 'And?', sessionId });
+    expect(fixture.model.calls.at(-1)!.text).toContain('the process that executed it died');
   });
 
-  it('a declined call is not executed, and cannot be approved afterwards', async () => {
+  it('a declined tool call is not executed, and cannot be approved afterwards', async () => {
     const { call, sessionId } = await request();
     const { status, body } = await decide(call.confirmationId, false);
     expect(status).toBe(200);
     expect(body).toMatchObject({ tool: 'run_workflow', status: 'failed', result: null, code: 'confirmation_declined' });
     expect((await decide(call.confirmationId, true)).status).toBe(409);
-    expect(await desk.rowsOf(agentId)).toMatchObject({ jobs: 0 });
-    const [, answer] = await desk.history(desk.tenant.as.member, agentId, sessionId);
+    expect(await fixture.rowsOf(agentId)).toMatchObject({ jobs: 0 });
+    const [, answer] = await fixture.history(fixture.tenant.as.member, agentId, sessionId);
     expect(answer.toolCalls[0]).toMatchObject({ status: 'failed', code: 'confirmation_declined' });
   });
 
-  it('a call can be confirmed for ten minutes and no longer', async () => {
+  it('a tool call can be confirmed within ten minutes, but not later', async () => {
     const { call, sessionId } = await request();
     clock.advance(600_001);
     const late = await decide(call.confirmationId, true);
     expect([late.status, late.body.code]).toEqual([409, 'confirmation_expired']);
-    expect(await desk.rowsOf(agentId)).toMatchObject({ jobs: 0 });
-    const [, answer] = await desk.history(desk.tenant.as.member, agentId, sessionId);
+    expect(await fixture.rowsOf(agentId)).toMatchObject({ jobs: 0 });
+    const [, answer] = await fixture.history(fixture.tenant.as.member, agentId, sessionId);
     expect(answer.toolCalls[0]).toMatchObject({ status: 'failed', code: 'confirmation_expired' });
   });
 
-  it('a confirmed call is executed with its owner’s current rights', async () => {
-    const { harness, tenant } = desk;
+  it('a confirmed tool call is executed with the current rights of its owner', async () => {
+    const { harness, tenant } = fixture;
     const { id, email } = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'member' });
     const client = await harness.http.signIn(email, testPassword);
     const { call } = await request(client);
     expect((await tenant.as.admin.patch(`/api/users/${id}`, { role: 'viewer' })).status).toBe(200);
     const demoted = await harness.http.signIn(email, testPassword);
     expect((await decide(call.confirmationId, true, demoted)).status).toBe(403);
-    expect(await desk.rowsOf(agentId)).toMatchObject({ jobs: 0 });
+    expect(await fixture.rowsOf(agentId)).toMatchObject({ jobs: 0 });
     expect((await decide(call.confirmationId, false, demoted)).status).toBe(200);
   });
 
-  it('a confirmed call that its route refuses fails, and counts as decided', async () => {
-    const { harness, tenant } = desk;
+  it('a confirmed tool call that its API route refuses has failed and cannot be confirmed again', async () => {
+    const { harness, tenant } = fixture;
     const empty = await makeWorkflow(harness.db, { organizationId: tenant.organizationId, script: '' });
     const { call, sessionId } = await request(tenant.as.member, { workflowId: empty.id });
     const refused = await decide(call.confirmationId, true);
     expect([refused.status, refused.body.code]).toEqual([409, 'nothing_to_run']);
     expect((await decide(call.confirmationId, true)).body.code).toBe('conflict');
-    const [, answer] = await desk.history(tenant.as.member, agentId, sessionId);
+    const [, answer] = await fixture.history(tenant.as.member, agentId, sessionId);
     expect(answer.toolCalls[0]).toMatchObject({ status: 'failed', code: 'nothing_to_run' });
   });
 
-  it('a call with invalid arguments is refused at once', async () => {
-    const { call } = await request(desk.tenant.as.member, { workflowId, agentId: newId() });
+  it('a tool call with invalid arguments is refused at once', async () => {
+    const { call } = await request(fixture.tenant.as.member, { workflowId, agentId: newId() });
     expect(call).toMatchObject({ status: 'failed', code: 'invalid_payload' });
     expect(call.error).toContain('there is no argument agentId');
   });
 
-  it('a call is executed at once if an admin started the session with autoConfirm; other roles may not', async () => {
-    const { model, tenant } = desk;
-    const begin = (client: typeof tenant.api) => desk.chat(client, agentId, { message: 'Run it', autoConfirm: true });
+  it('a tool call needs no confirmation in a session that an admin started with autoConfirm', async () => {
+    const { model, tenant } = fixture;
+    const begin = (client: typeof tenant.api) =>
+      fixture.chat(client, agentId, { message: 'Run it', autoConfirm: true });
     for (const client of [tenant.as.viewer, tenant.as.member, tenant.api])
       expect((await begin(client)).status).toBe(403);
     expect(model.calls).toEqual([]);
@@ -175,10 +176,10 @@ describe('a chat’s tool call that changes something', () => {
     const { body } = await begin(tenant.as.admin);
     expect(body.toolCalls).toMatchObject([{ status: 'done', result: { status: 'queued' } }]);
     const { sessionId } = body;
-    const later = await desk.chat(tenant.as.admin, agentId, { message: 'Again', sessionId, autoConfirm: true });
+    const later = await fixture.chat(tenant.as.admin, agentId, { message: 'Again', sessionId, autoConfirm: true });
     expect(later.status).toBe(400);
     model.says({ toolCalls: [{ name: 'cancel_run', arguments: { jobId: body.toolCalls[0].result.jobId } }] }, 'Gone.');
-    const again = await desk.chat(tenant.as.admin, agentId, { message: 'Cancel it', sessionId });
+    const again = await fixture.chat(tenant.as.admin, agentId, { message: 'Cancel it', sessionId });
     expect(again.body.toolCalls).toMatchObject([{ status: 'done', result: { status: 'cancelled' } }]);
     const plain = await request(tenant.as.admin);
     expect(plain.call.status).toBe('needs_confirmation');

@@ -2,8 +2,8 @@ import { receiveResult } from '@muster/agents';
 import { newId } from '@muster/platform';
 import { type Answer, type Harness, type HttpClient, makeAgent, type Tenant, waitFor } from '@muster/testing';
 
-/** Functions with which specs call tools on a tenant's agents. */
-export function managing(harness: () => Harness, tenant: () => Tenant) {
+/** Returns functions that call the assistant's tools on agents of a tenant. */
+export function toolHelpers(harness: () => Harness, tenant: () => Tenant) {
   const anAgent = async (more: object = {}) => {
     const { organizationId } = tenant();
     const agent = { organizationId, name: newId(), provider: 'http', status: 'online', ...more };
@@ -11,7 +11,7 @@ export function managing(harness: () => Harness, tenant: () => Tenant) {
   };
   const call = (client: HttpClient, agentId: string, tool: string, args?: object): Promise<Answer> =>
     client.post(`/api/agents/${agentId}/manage`, { tool, ...(args ? { arguments: args } : {}) });
-  /** Returns everything that a tool call can change. */
+  /** Returns all counts and states of an agent that a tool call can change. */
   const rowsOf = async (agentId: string) => {
     const [row] = await harness().db.query<Record<string, unknown>>(
       'system',

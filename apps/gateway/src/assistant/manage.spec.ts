@@ -13,7 +13,7 @@ import {
   type Tenant,
 } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { managing } from './manage.harness';
+import { toolHelpers } from './manage.harness';
 
 const allTools = [
   ...['get_status', 'list_runs', 'get_run', 'read_logs', 'list_workflows', 'list_schedules'],
@@ -36,12 +36,12 @@ describe('manage', () => {
   });
   afterAll(() => harness.close());
 
-  const { anAgent, call, rowsOf, answerNext, auditOf } = managing(
+  const { anAgent, call, rowsOf, answerNext, auditOf } = toolHelpers(
     () => harness,
     () => tenant,
   );
 
-  it('lists the tools with their schema, role, and whether they change something', async () => {
+  it('the list of tools shows their schema, their role, and whether they change something', async () => {
     const { status, body } = await call(tenant.as.viewer, await anAgent(), 'list');
     expect(status).toBe(200);
     const listed = body.tools as AssistantTool[];
@@ -102,10 +102,10 @@ describe('manage', () => {
     'api key': { client: () => tenant.api, role: 'member' },
   };
 
-  it('has a test case for each tool', () => expect(Object.keys(uses).sort()).toEqual([...allTools].sort()));
+  it('each assistant tool has a test case here', () => expect(Object.keys(uses).sort()).toEqual([...allTools].sort()));
 
   it.each(Object.keys(callers).flatMap((caller) => allTools.map((tool) => [caller, tool] as const)))(
-    'lets a %s use %s as the role allows, and records calls that change something',
+    'the caller “%s” can use the tool %s as its role allows, and calls that change something are recorded',
     async (caller, tool) => {
       const { client, role } = callers[caller]!;
       const { agent, args: argsOf, answer, worker } = uses[tool]!;
@@ -135,7 +135,7 @@ describe('manage', () => {
     },
   );
 
-  it('refuses workers, and keys that are bound to another agent', async () => {
+  it('tools are refused to workers and to keys that are bound to another agent', async () => {
     const agentId = await anAgent();
     expect((await call(tenant.worker, agentId, 'list')).status).toBe(403);
     const { organizationId } = tenant;
@@ -143,7 +143,7 @@ describe('manage', () => {
     expect((await call(harness.http.withKey(secret), agentId, 'get_status')).status).toBe(403);
   });
 
-  it('refuses unknown tools and invalid arguments with the reason, and changes nothing', async () => {
+  it('a call of an unknown tool or with invalid arguments is refused with the reason and changes nothing', async () => {
     const agentId = await anAgent();
     const before = await rowsOf(agentId);
     const path = `/api/agents/${agentId}/manage`;
@@ -180,7 +180,7 @@ describe('manage', () => {
     expect(await rowsOf(agentId)).toEqual(before);
   });
 
-  it('finds nothing of another agent or another organization', async () => {
+  it('a tool finds nothing of another agent or another organization', async () => {
     const [agentId, other] = [await anAgent(), await anAgent()];
     const { organizationId } = tenant;
     const foreign = await makeJob(harness.db, { organizationId: otherTenant.organizationId });
@@ -200,7 +200,7 @@ describe('manage', () => {
     expect((await rowsOf(other))!['statuses']).toBe('queued');
   });
 
-  it('refuses a call for the same reasons as the tool’s route', async () => {
+  it('a tool call is refused for the same reasons as a request to the tool’s API route', async () => {
     const external = await anAgent({ provider: 'external' });
     expect((await call(tenant.as.member, external, 'stop')).body.code).toBe('agent_not_ready');
     const busy = await anAgent();
@@ -221,7 +221,7 @@ describe('manage', () => {
     expect([nothing.status, nothing.body.code]).toEqual([409, 'nothing_to_run']);
   });
 
-  it('lets a suspended organization read, stop and cancel, but start nothing', async () => {
+  it('tools let a suspended organization read, stop and cancel, but start nothing', async () => {
     const suspendedTenant = await harness.makeTenant();
     const { organizationId } = suspendedTenant;
     const agent = await makeAgent(harness.db, { organizationId, provider: 'http', status: 'stopped' });
@@ -245,7 +245,7 @@ describe('manage', () => {
     expect(await outcomes('stop')).toBe(200);
   });
 
-  it('reads files only of an online machine, returns the worker’s refusal, and stores no file content', async () => {
+  it('file tools read only online machines, return the worker’s refusal, and store no file content', async () => {
     for (const status of ['stopped', 'offline', 'starting', 'terminated']) {
       const off = await anAgent({ status });
       const answer = await call(tenant.as.member, off, 'list_files');

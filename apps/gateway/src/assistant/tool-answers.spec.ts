@@ -1,6 +1,6 @@
 import { type Harness, appendEntries, logLine, makeApiKey, makeJob, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { managing } from './manage.harness';
+import { toolHelpers } from './manage.harness';
 
 describe('results of the assistant’s tools', () => {
   let harness: Harness;
@@ -12,12 +12,12 @@ describe('results of the assistant’s tools', () => {
   });
   afterAll(() => harness.close());
 
-  const { anAgent, call, answerNext } = managing(
+  const { anAgent, call, answerNext } = toolHelpers(
     () => harness,
     () => tenant,
   );
 
-  it('shows no secret in a result, wherever a script has put one', async () => {
+  it('a tool result contains no secret, wherever a script has put one', async () => {
     const secret = 'Sesame-open-42';
     await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
     const { signingSecret } = (await tenant.as.admin.get('/api/organization/signing-secret')).body;
@@ -46,7 +46,7 @@ describe('results of the assistant’s tools', () => {
     for (const leak of leaks) expect(logs.text + run.text + file.text).not.toContain(leak);
   });
 
-  it('limits the size of a result, and marks it as cut', async () => {
+  it('a large tool result is cut and marked as cut', async () => {
     const agentId = await anAgent();
     const agentRef = { organizationId: tenant.organizationId, agentId };
     const line = 'a long line '.repeat(4000);

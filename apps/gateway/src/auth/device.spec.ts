@@ -17,26 +17,26 @@ describe('a program that signs in through a browser', () => {
     tenant = await harness.makeTenant();
   });
 
-  const begin = async (body: object = { device_name: 'muster on front-desk-3' }) =>
+  const startSignIn = async (body: object = { device_name: 'muster on front-desk-3' }) =>
     (await harness.http.post('/api/auth/device', body)).body;
-  const ask = (device_code: string) => harness.http.post('/api/auth/device/token', { device_code });
-  const refusal = async (device_code: string) => {
-    const { status, body } = await ask(device_code);
+  const pollToken = (device_code: string) => harness.http.post('/api/auth/device/token', { device_code });
+  const pollRefusal = async (device_code: string) => {
+    const { status, body } = await pollToken(device_code);
     expect(body.code).toBe(body.error);
     return [status, body.error];
   };
   const answer = (userCode: string, allow: boolean, by = tenant.as.member) =>
     by.post('/api/auth/device/answer', { userCode, allow });
   /** Approves a program’s sign-in, and returns its key. */
-  const letIn = async (by = tenant.as.member) => {
-    const { user_code, device_code } = await begin();
+  const approveSignIn = async (by = tenant.as.member) => {
+    const { user_code, device_code } = await startSignIn();
     expect((await answer(user_code, true, by)).status).toBe(200);
-    const { access_token } = (await ask(device_code)).body;
+    const { access_token } = (await pollToken(device_code)).body;
     return { key: access_token as string, as: harness.http.withKey(access_token), device_code };
   };
 
-  it('shows a code, waits for the approval, and returns the key once', async () => {
-    const codes = await begin();
+  it('a device sign-in shows a code, waits for the approval, and returns the key once', async () => {
+    const codes = await startSignIn();
     expect(codes).toEqual({
       device_code: expect.stringMatching(/^mdl_.{43}$/),
       user_code: expect.stringMatching(/^[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}$/),
@@ -45,7 +45,7 @@ describe('a program that signs in through a browser', () => {
       expires_in: 600,
       interval: 5,
     });
-    expect(await refusal(codes.device_code)).toEqual([400, 'authorization_pending']);
+    expect(await pollRefusal(codes.device_code)).toEqual([400, 'authorization_pending']);
     const typed = codes.user_code.toLowerCase().replace('-', ' ');
     expect((await tenant.as.viewer.get(`/api/auth/device?userCode=${encodeURIComponent(typed)}`)).body).toEqual({
       userCode: codes.user_code,
@@ -56,9 +56,9 @@ describe('a program that signs in through a browser', () => {
     });
     expect((await answer(typed, true)).body).toEqual({ success: true });
     expect((await answer(typed, true)).status).toBe(404);
-    const fetched = await ask(codes.device_code);
+    const fetched = await pollToken(codes.device_code);
     expect(fetched.body).toEqual({ access_token: expect.stringMatching(/^msk_/), token_type: 'Bearer' });
-    expect(await refusal(codes.device_code)).toEqual([400, 'expired_token']);
+    expect(await pollRefusal(codes.device_code)).toEqual([400, 'expired_token']);
 
     const me = (await harness.http.withKey(fetched.body.access_token).get('/api/auth/me')).body;
     expect(me).toMatchObject({ user: { role: 'member' }, organization: { id: tenant.organizationId } });
@@ -69,15 +69,15 @@ describe('a program that signs in through a browser', () => {
     expect(JSON.stringify(entries)).not.toContain(codes.device_code);
   });
 
-  it('refuses a program that was denied, whose code expired, or whose code is unknown', async () => {
-    const denied = await begin({});
+  it('a device sign-in is refused if it was denied, or if its code is unknown or has expired', async () => {
+    const denied = await startSignIn({});
     expect((await answer(denied.user_code, false)).status).toBe(200);
-    expect(await refusal(denied.device_code)).toEqual([400, 'access_denied']);
-    const late = await begin({ client_id: 'muster' });
+    expect(await pollRefusal(denied.device_code)).toEqual([400, 'access_denied']);
+    const late = await startSignIn({ client_id: 'muster' });
     clock.advance(600_001);
-    expect(await refusal(late.device_code)).toEqual([400, 'expired_token']);
+    expect(await pollRefusal(late.device_code)).toEqual([400, 'expired_token']);
     expect((await answer(late.user_code, true)).status).toBe(404);
-    expect(await refusal('mdl_of-nobody')).toEqual([400, 'expired_token']);
+    expect(await pollRefusal('mdl_of-nobody')).toEqual([400, 'expired_token']);
     expect((await purgeExpired(harness.db, clock.now())).deviceLogins).toBeGreaterThan(0);
     expect(
       (await harness.http.post('/api/auth/device/token', { device_code: 'x', grant_type: 'password' })).status,
@@ -86,51 +86,51 @@ describe('a program that signs in through a browser', () => {
     expect((await harness.http.get(`/api/auth/device?userCode=${late.user_code}`)).status).toBe(401);
   });
 
-  it('asks a program that polls too often to slow down', async () => {
-    const { device_code } = await begin();
-    await ask(device_code);
+  it('a program that polls its device sign-in too often is asked to slow down', async () => {
+    const { device_code } = await startSignIn();
+    await pollToken(device_code);
     clock.advance(5_000);
-    expect(await refusal(device_code)).toEqual([400, 'authorization_pending']);
+    expect(await pollRefusal(device_code)).toEqual([400, 'authorization_pending']);
     clock.advance(1_000);
-    expect(await refusal(device_code)).toEqual([400, 'slow_down']);
+    expect(await pollRefusal(device_code)).toEqual([400, 'slow_down']);
     clock.advance(5_000);
-    expect(await refusal(device_code)).toEqual([400, 'slow_down']);
+    expect(await pollRefusal(device_code)).toEqual([400, 'slow_down']);
     clock.advance(15_000);
-    expect(await refusal(device_code)).toEqual([400, 'authorization_pending']);
+    expect(await pollRefusal(device_code)).toEqual([400, 'authorization_pending']);
   });
 
-  it('approves a program once and returns its key once, for any number of concurrent requests', async () => {
-    const { user_code, device_code } = await begin();
+  it('a device sign-in is approved once and returns its key once, also to concurrent requests', async () => {
+    const { user_code, device_code } = await startSignIn();
     const allowed = await Promise.all(Array.from({ length: 6 }, () => answer(user_code, true)));
     expect(allowed.filter(({ status }) => status === 200)).toHaveLength(1);
-    const fetched = await Promise.all(Array.from({ length: 6 }, () => ask(device_code)));
+    const fetched = await Promise.all(Array.from({ length: 6 }, () => pollToken(device_code)));
     expect(fetched.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('gives a program its user’s role, member at most, and revokes its key with the account', async () => {
+  it('the key of a device sign-in has its user’s role, at most member, and is revoked with the account', async () => {
     const { organizationId, as } = tenant;
-    const { as: ofAdmin } = await letIn(as.admin);
+    const { as: ofAdmin } = await approveSignIn(as.admin);
     expect((await ofAdmin.get('/api/auth/me')).body.user.role).toBe('member');
-    const { as: ofViewer } = await letIn(as.viewer);
+    const { as: ofViewer } = await approveSignIn(as.viewer);
     expect((await ofViewer.get('/api/auth/me')).body.user.role).toBe('viewer');
 
     const dana = await makeUser(harness.db, { organizationId });
     const session = await harness.http.signIn(dana.email, testPassword);
-    const { as: ofDana } = await letIn(session);
+    const { as: ofDana } = await approveSignIn(session);
     await as.admin.patch(`/api/users/${dana.id}`, { role: 'viewer' });
     expect((await ofDana.get('/api/auth/me')).body.user.role).toBe('viewer');
-    const waiting = await begin();
+    const waiting = await startSignIn();
     await answer(waiting.user_code, true, session);
     await as.admin.patch(`/api/users/${dana.id}`, { disabled: true });
     expect((await ofDana.get('/api/auth/me')).status).toBe(401);
-    expect(await refusal(waiting.device_code)).toEqual([400, 'access_denied']);
+    expect(await pollRefusal(waiting.device_code)).toEqual([400, 'access_denied']);
   });
 
-  it('revokes a program’s key when its user changes the password; the user stays signed in', async () => {
+  it('a password change revokes the keys of the user’s device sign-ins; the user stays signed in', async () => {
     const { email } = await makeUser(harness.db, { organizationId: tenant.organizationId });
     const session = await harness.http.signIn(email, testPassword);
-    const { as: program } = await letIn(session);
-    const { as: ofOther } = await letIn();
+    const { as: program } = await approveSignIn(session);
+    const { as: ofOther } = await approveSignIn();
     const change = { oldPassword: testPassword, newPassword: 'another long password of hers' };
     expect((await session.post('/api/auth/password', change)).status).toBe(200);
     expect((await program.get('/api/auth/me')).status).toBe(401);
@@ -138,11 +138,11 @@ describe('a program that signs in through a browser', () => {
     expect((await session.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('limits a program’s key to the organization’s maximum lifetime, and lets the program sign out', async () => {
+  it('a device sign-in’s key has the organization’s maximum lifetime, and its program can revoke it', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { apiKeyMaxDays: 30 });
-    const { user_code, device_code } = await begin();
+    const { user_code, device_code } = await startSignIn();
     await answer(user_code, true);
-    const { access_token, expires_in } = (await ask(device_code)).body;
+    const { access_token, expires_in } = (await pollToken(device_code)).body;
     expect(expires_in).toBe(30 * 86_400);
     const program = harness.http.withKey(access_token);
     expect((await program.delete('/api/auth/device')).status).toBe(204);
@@ -151,12 +151,12 @@ describe('a program that signs in through a browser', () => {
     expect((await tenant.api.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('limits wrong codes per user, so that codes cannot be guessed', async () => {
+  it('wrong device codes are limited per user, so that codes cannot be guessed', async () => {
     const guesses = await Promise.all(
       Array.from({ length: 30 }, (_, i) => answer(`BBBB-BB${'BCDFGHJKLMNPQRSTVWXZ'[i % 20]}C`, true)),
     );
     expect(guesses.map(({ status }) => status).sort()).toEqual([...Array(20).fill(404), ...Array(10).fill(429)]);
-    const { user_code } = await begin();
+    const { user_code } = await startSignIn();
     expect((await answer(user_code, true)).status).toBe(429);
     clock.advance(60_000);
     expect((await answer(user_code, true)).status).toBe(200);

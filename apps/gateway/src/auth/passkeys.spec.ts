@@ -34,21 +34,21 @@ describe('passkeys', () => {
 
   const newAddress = () => `198.51.${100 + ((addressCount += 1) >> 8)}.${addressCount & 255}`;
   const from = (address = newAddress()) => harness.http.with({ 'x-forwarded-for': address });
-  const askedToSign = async () => (await from().post('/api/auth/passkeys/sign-in/options')).body;
+  const signInOptions = async () => (await from().post('/api/auth/passkeys/sign-in/options')).body;
   const signIn = (response: object, address?: string) => from(address).post('/api/auth/passkeys/sign-in', { response });
   const signedIn = (answer: { headers: Headers }) =>
     harness.http.with({ cookie: answer.headers.get('set-cookie')!.split(';')[0]! });
   const login = (email: string) => from().post('/api/auth/login', { email, password: testPassword });
-  const askedToCreate = async (session: HttpClient) => (await session.post('/api/auth/passkeys/options')).body;
+  const creationOptions = async (session: HttpClient) => (await session.post('/api/auth/passkeys/options')).body;
   const add = async (session: HttpClient, name = 'Telephone') => {
     const device = new TestAuthenticator(page);
-    const response = device.create(await askedToCreate(session));
+    const response = device.create(await creationOptions(session));
     const { status, body } = await session.post('/api/auth/passkeys', { name, response });
     expect([status, body.name]).toEqual([201, name]);
     return Object.assign(device, { passkeyId: body.id as string });
   };
   /** Creates a user with a passkey and no other factor. */
-  const holder = async (role: 'viewer' | 'member' | 'admin' = 'member', organization = organizationId) => {
+  const makePasskeyUser = async (role: 'viewer' | 'member' | 'admin' = 'member', organization = organizationId) => {
     const user = await makeUser(harness.db, { organizationId: organization, role });
     const session = await harness.http.signIn(user.email, testPassword);
     return { ...user, session, device: await add(session) };
@@ -56,7 +56,7 @@ describe('passkeys', () => {
   const actions = async (id: string) =>
     (await tenant.as.admin.get(`/api/audit?targetId=${id}`)).body.entries.map((e: { action: string }) => e.action);
 
-  it('creates passkeys for the configured domain and a verified user, and lists them only to their owner', async () => {
+  it('a passkey is created for the configured domain and a verified user, and listed only to its owner', async () => {
     const user = await makeUser(harness.db, { organizationId });
     const session = await harness.http.signIn(user.email, testPassword);
     const other = await harness.http.signIn(user.email, testPassword);
@@ -72,7 +72,7 @@ describe('passkeys', () => {
     const device = await add(session);
     expect((await other.get('/api/auth/me')).status).toBe(401);
     const second = await add(session, 'Key ring');
-    expect((await askedToCreate(session)).excludeCredentials.map(({ id }: { id: string }) => id).sort()).toEqual(
+    expect((await creationOptions(session)).excludeCredentials.map(({ id }: { id: string }) => id).sort()).toEqual(
       [device.id, second.id].sort(),
     );
     const { passkeys, nextCursor } = (await session.get('/api/auth/passkeys?limit=1')).body;
@@ -87,12 +87,12 @@ describe('passkeys', () => {
     expect(await actions(user.id)).toContain('passkey.create');
   });
 
-  it('signs a user in with a passkey alone, which also counts as the second factor', async () => {
+  it('a passkey alone signs its user in, and also counts as the second factor', async () => {
     const strict = await harness.makeTenant();
     const user = await makeUser(harness.db, { organizationId: strict.organizationId, role: 'admin' });
     const device = await add(await harness.http.signIn(user.email, testPassword));
     await strict.as.admin.patch('/api/organization/settings', { requireSecondFactor: true });
-    const options = await askedToSign();
+    const options = await signInOptions();
     expect(options).toEqual({
       challenge: expect.stringMatching(/^[\w-]{43}$/),
       rpId: page.rpId,
@@ -107,55 +107,55 @@ describe('passkeys', () => {
     expect((await session.get('/api/auth/passkeys')).body.passkeys[0].lastUsedAt).toBe(clock.now().toISOString());
   });
 
-  it('requires a passkey after the password if it is the only factor, and accepts it for a step-up', async () => {
-    const { email, device } = await holder('admin');
+  it('a passkey is required after the password if it is the only factor, and is accepted for a step-up', async () => {
+    const { email, device } = await makePasskeyUser('admin');
     const first = await login(email);
     expect(first.body).toEqual({ needs: 'passkey', ticket: expect.any(String) });
     expect(first.headers.get('set-cookie')).toBeNull();
     const { ticket } = first.body;
     const step = (body: object) => from().post('/api/auth/login/totp', { ticket, ...body });
     expect((await step({ code: '123456' })).status).toBe(401);
-    expect((await step({ code: '123456', passkey: device.get(await askedToSign()) })).status).toBe(400);
-    const otherDevice = (await holder()).device;
-    expect((await step({ passkey: otherDevice.get(await askedToSign()) })).status).toBe(401);
-    const session = signedIn(await step({ passkey: device.get(await askedToSign()) }));
+    expect((await step({ code: '123456', passkey: device.get(await signInOptions()) })).status).toBe(400);
+    const otherDevice = (await makePasskeyUser()).device;
+    expect((await step({ passkey: otherDevice.get(await signInOptions()) })).status).toBe(401);
+    const session = signedIn(await step({ passkey: device.get(await signInOptions()) }));
     clock.advance(15 * 60_000 + 1);
     const make = () => session.post('/api/api-keys', { name: 'k', scope: 'api' });
     expect((await make()).body.code).toBe('step_up_required');
     const stepUp = (passkey: object) => session.post('/api/auth/step-up', { passkey });
-    const used = device.get(await askedToSign());
-    expect((await stepUp(otherDevice.get(await askedToSign()))).status).toBe(403);
+    const used = device.get(await signInOptions());
+    expect((await stepUp(otherDevice.get(await signInOptions()))).status).toBe(403);
     expect((await make()).status).toBe(403);
     expect((await stepUp(used)).status).toBe(200);
     expect((await stepUp(used)).status).toBe(403);
     expect((await make()).status).toBe(201);
   });
 
-  it('refuses every invalid response with the same error', async () => {
-    const { id, device, session } = await holder();
+  it('every invalid passkey response is refused with the same error', async () => {
+    const { id, device, session } = await makePasskeyUser();
     const nobody = new TestAuthenticator(page);
     nobody.userHandle = device.userHandle;
     const stolen = new TestAuthenticator(page);
     stolen.userHandle = device.userHandle;
-    const replayed = device.get(await askedToSign());
+    const replayed = device.get(await signInOptions());
     expect((await signIn(replayed)).status).toBe(200);
-    const ofCreation = await askedToCreate(session);
-    const late = await askedToSign();
+    const ofCreation = await creationOptions(session);
+    const late = await signInOptions();
     clock.advance(300_000);
     const wrongs: [string, object][] = [
       ['a response that was used', replayed],
       ['an unknown challenge', device.get({ challenge: 'A'.repeat(43) })],
       ['a challenge that is too old', device.get(late)],
       ['a challenge for adding a passkey', device.get(ofCreation)],
-      ['another origin', device.get(await askedToSign(), { origin: 'https://evil.example' })],
-      ['a weaker origin', device.get(await askedToSign(), { origin: 'http://muster.example.com' })],
-      ['another domain', device.get(await askedToSign(), { rpId: 'evil.example' })],
-      ['no verified user', device.get(await askedToSign(), { userVerified: false })],
-      ['an unknown passkey', nobody.get(await askedToSign())],
-      ['another key', { ...stolen.get(await askedToSign()), id: device.id, rawId: device.id }],
-      ['no client data', { ...device.get(await askedToSign()), response: {} }],
+      ['another origin', device.get(await signInOptions(), { origin: 'https://evil.example' })],
+      ['a weaker origin', device.get(await signInOptions(), { origin: 'http://muster.example.com' })],
+      ['another domain', device.get(await signInOptions(), { rpId: 'evil.example' })],
+      ['no verified user', device.get(await signInOptions(), { userVerified: false })],
+      ['an unknown passkey', nobody.get(await signInOptions())],
+      ['another key', { ...stolen.get(await signInOptions()), id: device.id, rawId: device.id }],
+      ['no client data', { ...device.get(await signInOptions()), response: {} }],
     ];
-    const handed = device.get(await askedToSign());
+    const handed = device.get(await signInOptions());
     wrongs.push([
       'another owner',
       { ...handed, response: { ...handed.response, userHandle: 'AZLwxHuOfTqcVS9Ka4wNHg' } },
@@ -172,18 +172,18 @@ describe('passkeys', () => {
     expect([...answers.keys()][0]).toContain('401');
     expect((await signIn({ id: 7 })).status).toBe(400);
     // An invalid response uses up its challenge too.
-    const options = await askedToSign();
+    const options = await signInOptions();
     expect((await signIn(device.get(options, { userVerified: false }))).status).toBe(401);
     expect((await signIn(device.get(options))).status).toBe(401);
-    expect((await signIn(device.get(await askedToSign()))).status).toBe(200);
+    expect((await signIn(device.get(await signInOptions()))).status).toBe(200);
     expect(await actions(id)).not.toContain('passkey.refuse');
   });
 
-  it('refuses and records a counter that does not increase, but accepts a passkey that never counts', async () => {
-    const { id, device } = await holder();
-    expect((await signIn(device.get(await askedToSign(), { counter: 7 }))).status).toBe(200);
+  it('a passkey whose counter does not increase is refused and recorded, unless it never counts', async () => {
+    const { id, device } = await makePasskeyUser();
+    expect((await signIn(device.get(await signInOptions(), { counter: 7 }))).status).toBe(200);
     for (const counter of [7, 6, 0]) {
-      expect((await signIn(device.get(await askedToSign(), { counter }))).status).toBe(401);
+      expect((await signIn(device.get(await signInOptions(), { counter }))).status).toBe(401);
     }
     const { entries } = (await tenant.as.admin.get(`/api/audit?targetId=${id}&action=passkey.refuse`)).body;
     expect(entries.map(({ changes }: { changes: { counter: number[] } }) => changes.counter)).toEqual([
@@ -191,62 +191,62 @@ describe('passkeys', () => {
       [7, 6],
       [7, 7],
     ]);
-    expect((await signIn(device.get(await askedToSign(), { counter: 8 }))).status).toBe(200);
-    const still = (await holder()).device;
-    expect((await signIn(still.get(await askedToSign(), { counter: 0 }))).status).toBe(200);
-    expect((await signIn(still.get(await askedToSign(), { counter: 0 }))).status).toBe(200);
+    expect((await signIn(device.get(await signInOptions(), { counter: 8 }))).status).toBe(200);
+    const still = (await makePasskeyUser()).device;
+    expect((await signIn(still.get(await signInOptions(), { counter: 0 }))).status).toBe(200);
+    expect((await signIn(still.get(await signInOptions(), { counter: 0 }))).status).toBe(200);
   });
 
-  it('accepts one of two concurrent sign-ins with the same response', async () => {
-    const { device } = await holder();
-    const answer = device.get(await askedToSign());
+  it('only one of two concurrent sign-ins with the same passkey response is accepted', async () => {
+    const { device } = await makePasskeyUser();
+    const answer = device.get(await signInOptions());
     const both = await Promise.all([signIn(answer), signIn(answer)]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 401]);
   });
 
-  it('adds no passkey for an invalid response, another user’s challenge, or a repeated response', async () => {
+  it('no passkey is added for an invalid or repeated response, or for another user’s challenge', async () => {
     const user = await makeUser(harness.db, { organizationId });
     const session = await harness.http.signIn(user.email, testPassword);
     const send = (response: object) => session.post('/api/auth/passkeys', { name: 'x', response });
     const wrong = [{ challenge: 'A'.repeat(43) }, { origin: 'https://evil.example' }, { rpId: 'evil.example' }];
     for (const answering of [...wrong, { userVerified: false }]) {
-      const response = new TestAuthenticator(page).create(await askedToCreate(session), answering);
+      const response = new TestAuthenticator(page).create(await creationOptions(session), answering);
       const { status, body } = await send(response);
       expect([status, body.errors[0].field]).toEqual([400, 'response']);
     }
-    expect((await send(new TestAuthenticator(page).create(await askedToCreate(tenant.as.viewer)))).status).toBe(400);
+    expect((await send(new TestAuthenticator(page).create(await creationOptions(tenant.as.viewer)))).status).toBe(400);
     expect((await login(user.email)).body.user.id).toBe(user.id);
     const device = new TestAuthenticator(page);
-    const response = device.create(await askedToCreate(session));
+    const response = device.create(await creationOptions(session));
     expect((await send(response)).status).toBe(201);
     expect((await send(response)).status).toBe(400);
-    expect((await send(device.create(await askedToCreate(session)))).status).toBe(409);
+    expect((await send(device.create(await creationOptions(session)))).status).toBe(409);
     const foreign = (await harness.makeTenant()).as.member;
-    const taken = device.create(await askedToCreate(foreign));
+    const taken = device.create(await creationOptions(foreign));
     expect((await foreign.post('/api/auth/passkeys', { name: 'x', response: taken })).status).toBe(409);
   });
 
-  it('refuses users that are disabled or removed, and limits guesses per address', async () => {
-    const { id, device } = await holder();
+  it('a passkey of a disabled or deleted user is refused, and wrong passkeys are limited per address', async () => {
+    const { id, device } = await makePasskeyUser();
     expect((await tenant.as.admin.delete(`/api/users/${id}`)).status).toBe(204);
-    expect((await signIn(device.get(await askedToSign()))).status).toBe(401);
+    expect((await signIn(device.get(await signInOptions()))).status).toBe(401);
     await harness.db.query('system', 'DELETE FROM app_user WHERE id = $1', [id]);
-    expect((await signIn(device.get(await askedToSign()))).status).toBe(401);
-    const { device: good } = await holder();
+    expect((await signIn(device.get(await signInOptions()))).status).toBe(401);
+    const { device: good } = await makePasskeyUser();
     const address = newAddress();
-    const wrong = new TestAuthenticator(page).get(await askedToSign());
+    const wrong = new TestAuthenticator(page).get(await signInOptions());
     for (let guess = 0; guess < 20; guess += 1) expect((await signIn(wrong, address)).status).toBe(401);
     expect((await signIn(wrong, address)).status).toBe(429);
-    expect((await signIn(good.get(await askedToSign()))).status).toBe(200);
+    expect((await signIn(good.get(await signInOptions()))).status).toBe(200);
     const evil = harness.http.with({ origin: 'https://evil.example' });
     expect((await evil.post('/api/auth/passkeys/sign-in/options')).status).toBe(403);
     expect((await evil.post('/api/auth/passkeys/sign-in', { response: wrong })).status).toBe(403);
   });
 
-  it('lets owners remove their passkeys, including the last, with a proof from the last 15 minutes', async () => {
-    const { id, email, session, device } = await holder();
+  it('owners can remove their passkeys, even the last one, with a proof from the last 15 minutes', async () => {
+    const { id, email, session, device } = await makePasskeyUser();
     const second = await add(session, 'Key ring');
-    const elsewhere = signedIn(await signIn(second.get(await askedToSign())));
+    const elsewhere = signedIn(await signIn(second.get(await signInOptions())));
     const otherClient = tenant.as.admin;
     expect((await otherClient.delete(`/api/auth/passkeys/${device.passkeyId}`)).status).toBe(404);
     clock.advance(15 * 60_000 + 1);
@@ -255,11 +255,11 @@ describe('passkeys', () => {
     for (const path of ['totp', 'passkeys/options']) {
       expect((await session.post(`/api/auth/${path}`)).body.code).toBe('step_up_required');
     }
-    const proof = device.get(await askedToSign());
+    const proof = device.get(await signInOptions());
     expect((await session.post('/api/auth/step-up', { passkey: proof })).status).toBe(200);
     expect((await remove(second.passkeyId)).status).toBe(204);
     expect((await elsewhere.get('/api/auth/me')).status).toBe(401);
-    expect((await signIn(second.get(await askedToSign()))).status).toBe(401);
+    expect((await signIn(second.get(await signInOptions()))).status).toBe(401);
     expect((await login(email)).body.needs).toBe('passkey');
     expect((await remove(device.passkeyId)).status).toBe(204);
     expect((await session.get('/api/auth/me')).status).toBe(200);
@@ -267,30 +267,30 @@ describe('passkeys', () => {
     expect(await actions(id)).toContain('passkey.delete');
   });
 
-  it('keeps passkeys when the app’s codes are removed, and removes them when an admin resets the factor', async () => {
-    const { id, email, session, device } = await holder();
+  it('passkeys stay when the authenticator app is removed, but not when an admin resets the factor', async () => {
+    const { id, email, session, device } = await makePasskeyUser();
     const { secret } = (await session.post('/api/auth/totp')).body;
     const code = (windows = 0) => authenticatorCode(secret, clock.now(), windows);
     expect((await session.post('/api/auth/totp/confirm', { code: code() })).status).toBe(200);
     expect((await login(email)).body.needs).toBe('totp');
-    const removal = { password: testPassword, passkey: device.get(await askedToSign()) };
+    const removal = { password: testPassword, passkey: device.get(await signInOptions()) };
     expect((await session.send('DELETE', '/api/auth/totp', removal)).status).toBe(204);
     expect((await session.get('/api/auth/totp')).body).toEqual({ since: null, recoveryCodesLeft: 0, passkeys: 1 });
     expect((await login(email)).body.needs).toBe('passkey');
     expect((await tenant.as.admin.delete(`/api/users/${id}/totp`)).status).toBe(204);
     expect((await session.get('/api/auth/me')).status).toBe(401);
-    expect((await signIn(device.get(await askedToSign()))).status).toBe(401);
+    expect((await signIn(device.get(await signInOptions()))).status).toBe(401);
     expect((await login(email)).body.user.id).toBe(id);
   });
 
-  it('deletes challenges that were not answered', async () => {
-    await askedToSign();
+  it('passkey challenges that were not answered are deleted', async () => {
+    await signInOptions();
     expect((await purgeExpired(harness.db, new Date(clock.now().getTime() + 300_001))).challenges).toBeGreaterThan(0);
     const left = await harness.db.query('system', 'SELECT 1 FROM passkey_challenge');
     expect(left).toEqual([]);
   });
 
-  it('uses localhost if no address is configured, and refuses an IP address with plain http', async () => {
+  it('passkeys use the domain localhost if no address is configured, and an IP address is refused', async () => {
     const begin = async (publicAppUrl: string | undefined) => {
       const other = await startHarness({ ...gateway, env: { PUBLIC_APP_URL: publicAppUrl } });
       try {

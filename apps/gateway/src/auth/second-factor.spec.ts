@@ -36,14 +36,14 @@ describe('a second factor', () => {
   const login = (email: string, password = testPassword, from = newAddress()) =>
     harness.http.with({ 'x-forwarded-for': from }).post('/api/auth/login', { email, password });
   const ticketOf = async (email: string) => (await login(email)).body.ticket as string;
-  const withCode = (ticket: string, code: string, from = newAddress()) =>
+  const sendCode = (ticket: string, code: string, from = newAddress()) =>
     harness.http.with({ 'x-forwarded-for': from }).post('/api/auth/login/totp', { ticket, code });
   const signedIn = (answer: { headers: Headers }) =>
     harness.http.with({ cookie: answer.headers.get('set-cookie')!.split(';')[0]! });
   const codeOf = (secret: string, windows = 0) => authenticatorCode(secret, clock.now(), windows);
-  const wrong = (secret: string) => String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
+  const wrongCode = (secret: string) => String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
   /** Creates a user with a second factor, after the window of the first code. */
-  const enrolled = async (role: 'viewer' | 'member' | 'admin' = 'member', organization = organizationId) => {
+  const makeEnrolledUser = async (role: 'viewer' | 'member' | 'admin' = 'member', organization = organizationId) => {
     const user = await makeUser(harness.db, { organizationId: organization, role });
     const session = await harness.http.signIn(user.email, testPassword);
     const { secret } = (await session.post('/api/auth/totp')).body;
@@ -55,7 +55,7 @@ describe('a second factor', () => {
   const actions = async (id: string) =>
     (await tenant.as.admin.get(`/api/audit?targetId=${id}`)).body.entries.map((e: { action: string }) => e.action);
 
-  it('shows the secret once, stores it sealed, and enables the factor with the first code', async () => {
+  it('a second factor shows its secret once, stores it sealed, and is enabled by its first code', async () => {
     const user = await makeUser(harness.db, { organizationId });
     const session = await harness.http.signIn(user.email, testPassword);
     const begun = (await session.post('/api/auth/totp')).body;
@@ -64,7 +64,7 @@ describe('a second factor', () => {
     );
     expect(begun.qrSvg).toMatch(/^<svg .*<\/svg>$/);
     expect((await login(user.email)).body.user.id).toBe(user.id);
-    expect((await session.post('/api/auth/totp/confirm', { code: wrong(begun.secret) })).status).toBe(403);
+    expect((await session.post('/api/auth/totp/confirm', { code: wrongCode(begun.secret) })).status).toBe(403);
     const { recoveryCodes } = (await session.post('/api/auth/totp/confirm', { code: codeOf(begun.secret) })).body;
     expect(new Set(recoveryCodes).size).toBe(10);
     const [row] = await harness.db.query<object>('system', 'SELECT * FROM second_factor WHERE user_id = $1', [user.id]);
@@ -82,8 +82,8 @@ describe('a second factor', () => {
     expect(await actions(user.id)).toEqual(expect.arrayContaining(['second_factor.begin', 'second_factor.create']));
   });
 
-  it('signs in with two steps, and the ticket of the first step opens nothing', async () => {
-    const user = await enrolled();
+  it('a sign-in with a second factor has two steps, and the ticket of the first step gives no access', async () => {
+    const user = await makeEnrolledUser();
     const first = await login(user.email);
     expect(first.status).toBe(200);
     expect(first.body).toEqual({ needs: 'totp', ticket: expect.stringMatching(/^mst_/) });
@@ -104,7 +104,7 @@ describe('a second factor', () => {
       const body = { ticket, ...(path === 'enrolment' ? {} : { code: codeOf(user.secret) }) };
       expect((await evil.post(`/api/auth/login/${path}`, body)).status).toBe(403);
     }
-    const second = await withCode(ticket, codeOf(user.secret));
+    const second = await sendCode(ticket, codeOf(user.secret));
     expect(second.body).toMatchObject({ user: { id: user.id } });
     expect((await signedIn(second).get('/api/auth/me')).status).toBe(200);
     expect(await actions((await signedIn(second).get('/api/auth/sessions')).body.sessions[0].id)).toEqual([
@@ -112,8 +112,8 @@ describe('a second factor', () => {
     ]);
   });
 
-  it('returns the same error for a wrong password of every account, with or without a second factor', async () => {
-    const [user, other] = [await enrolled(), await makeUser(harness.db, { organizationId })];
+  it('a wrong password gets the same error for every account, with or without a second factor', async () => {
+    const [user, other] = [await makeEnrolledUser(), await makeUser(harness.db, { organizationId })];
     const answers = [
       await login(user.email, 'a wrong guess'),
       await login(other.email, 'a wrong guess'),
@@ -123,75 +123,76 @@ describe('a second factor', () => {
     expect(new Set(distinct).size).toBe(1);
   });
 
-  it('accepts a code once over all tickets, and no code that is older than an accepted one', async () => {
-    const user = await enrolled();
+  it('a code of a second factor is accepted once, and no older code is accepted after it', async () => {
+    const user = await makeEnrolledUser();
     const code = codeOf(user.secret);
     const [first, second, third] = [
       await ticketOf(user.email),
       await ticketOf(user.email),
       await ticketOf(user.email),
     ] as const;
-    expect((await withCode(first, code)).status).toBe(200);
-    expect((await withCode(second, code)).status).toBe(401);
-    expect((await withCode(third, codeOf(user.secret, -1))).status).toBe(401);
-    expect((await withCode(third, codeOf(user.secret, 2))).status).toBe(401);
+    expect((await sendCode(first, code)).status).toBe(200);
+    expect((await sendCode(second, code)).status).toBe(401);
+    expect((await sendCode(third, codeOf(user.secret, -1))).status).toBe(401);
+    expect((await sendCode(third, codeOf(user.secret, 2))).status).toBe(401);
     clock.advance(30_000);
-    expect((await withCode(third, codeOf(user.secret))).status).toBe(200);
+    expect((await sendCode(third, codeOf(user.secret))).status).toBe(200);
   });
 
-  it('accepts one of two concurrent sign-ins with the same code, and with the same ticket', async () => {
-    const user = await enrolled();
+  it('only one of two concurrent sign-ins with the same code or the same ticket is accepted', async () => {
+    const user = await makeEnrolledUser();
     const tickets = await Promise.all([ticketOf(user.email), ticketOf(user.email)]);
     const code = codeOf(user.secret);
-    const answers = await Promise.all(tickets.map((ticket) => withCode(ticket, code)));
+    const answers = await Promise.all(tickets.map((ticket) => sendCode(ticket, code)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
     clock.advance(60_000);
     const ticket = await ticketOf(user.email);
     const [now, next] = [codeOf(user.secret), codeOf(user.secret, 1)];
-    const same = await Promise.all([withCode(ticket, now), withCode(ticket, next)]);
+    const same = await Promise.all([sendCode(ticket, now), sendCode(ticket, next)]);
     expect(same.map(({ status }) => status).sort()).toEqual([200, 401]);
   });
 
-  it('ends a ticket after its use, after five wrong codes, and after 10 minutes', async () => {
-    const user = await enrolled();
+  it('a sign-in ticket ends after its use, after five wrong codes, and after 10 minutes', async () => {
+    const user = await makeEnrolledUser();
     const used = await ticketOf(user.email);
-    expect((await withCode(used, codeOf(user.secret))).status).toBe(200);
+    expect((await sendCode(used, codeOf(user.secret))).status).toBe(200);
     clock.advance(60_000);
-    const again = await withCode(used, codeOf(user.secret));
+    const again = await sendCode(used, codeOf(user.secret));
     expect(again.body.errors).toEqual([{ field: 'ticket', message: expect.any(String) }]);
     const guessed = await ticketOf(user.email);
-    for (let guess = 0; guess < 5; guess += 1) expect((await withCode(guessed, wrong(user.secret))).status).toBe(401);
-    expect((await withCode(guessed, codeOf(user.secret))).status).toBe(401);
+    for (let guess = 0; guess < 5; guess += 1)
+      expect((await sendCode(guessed, wrongCode(user.secret))).status).toBe(401);
+    expect((await sendCode(guessed, codeOf(user.secret))).status).toBe(401);
     expect(await actions(user.id)).toContain('session.refuse_codes');
     const old = await ticketOf(user.email);
     clock.advance(600_000);
-    expect((await withCode(old, codeOf(user.secret))).status).toBe(401);
+    expect((await sendCode(old, codeOf(user.secret))).status).toBe(401);
     const forged = `${(await ticketOf(user.email)).slice(0, -3)}xyz`;
-    expect((await withCode(forged, codeOf(user.secret))).status).toBe(401);
+    expect((await sendCode(forged, codeOf(user.secret))).status).toBe(401);
   });
 
-  it('limits guesses over all tickets and addresses, except the owner’s at a known address', async () => {
-    const user = await enrolled();
+  it('wrong codes are limited per account, but the owner can still sign in at a known address', async () => {
+    const user = await makeEnrolledUser();
     const home = newAddress();
-    expect((await withCode(await ticketOf(user.email), codeOf(user.secret), home)).status).toBe(200);
+    expect((await sendCode(await ticketOf(user.email), codeOf(user.secret), home)).status).toBe(200);
     clock.advance(3_600_000);
     const statuses: number[] = [];
     for (let ticket = 0; ticket < 6; ticket += 1) {
       const each = await ticketOf(user.email);
-      for (let guess = 0; guess < 4; guess += 1) statuses.push((await withCode(each, wrong(user.secret))).status);
+      for (let guess = 0; guess < 4; guess += 1) statuses.push((await sendCode(each, wrongCode(user.secret))).status);
     }
     expect(statuses.filter((status) => status === 401)).toHaveLength(10);
     expect(statuses.filter((status) => status === 429)).toHaveLength(14);
-    expect((await withCode(await ticketOf(user.email), codeOf(user.secret))).status).toBe(429);
+    expect((await sendCode(await ticketOf(user.email), codeOf(user.secret))).status).toBe(429);
     const stolen = await harness.http
       .with({ 'x-forwarded-for': newAddress() })
       .post('/api/auth/login/totp', { ticket: await ticketOf(user.email), recoveryCode: 'aaaa-aaaa-aaaa-aaaa' });
     expect(stolen.status).toBe(429);
-    expect((await withCode(await ticketOf(user.email), codeOf(user.secret), home)).status).toBe(200);
+    expect((await sendCode(await ticketOf(user.email), codeOf(user.secret), home)).status).toBe(200);
   });
 
-  it('accepts each recovery code once', async () => {
-    const user = await enrolled();
+  it('each recovery code is accepted once', async () => {
+    const user = await makeEnrolledUser();
     const [first, second] = user.codes as [string, string];
     const recover = async (recoveryCode: string) =>
       harness.http.post('/api/auth/login/totp', { ticket: await ticketOf(user.email), recoveryCode });
@@ -207,7 +208,7 @@ describe('a second factor', () => {
     }
   });
 
-  it('ends older sessions at enrolment, and confirms only the set-up that the same session started last', async () => {
+  it('only the latest set-up of a second factor can be confirmed, which ends the user’s older sessions', async () => {
     const user = await makeUser(harness.db, { organizationId });
     const [thief, owner] = [
       await harness.http.signIn(user.email, testPassword),
@@ -221,7 +222,7 @@ describe('a second factor', () => {
     expect((await owner.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('requires enrolment at sign-in if the organization requires a second factor', async () => {
+  it('a user without a second factor must set one up at sign-in if the organization requires it', async () => {
     const strict = await harness.makeTenant();
     const user = await makeUser(harness.db, { organizationId: strict.organizationId, role: 'viewer' });
     expect((await strict.as.admin.patch('/api/organization/settings', { requireSecondFactor: true })).status).toBe(200);
@@ -233,7 +234,7 @@ describe('a second factor', () => {
     const enrol = (path: string, body: object) => harness.http.post(`/api/auth/login/enrolment${path}`, body);
     expect((await harness.http.post('/api/auth/login/totp', { ticket, code: '123456' })).status).toBe(401);
     const { secret } = (await enrol('', { ticket })).body;
-    expect((await enrol('/confirm', { ticket, code: wrong(secret) })).status).toBe(401);
+    expect((await enrol('/confirm', { ticket, code: wrongCode(secret) })).status).toBe(401);
     const done = await enrol('/confirm', { ticket, code: codeOf(secret) });
     expect(done.body).toMatchObject({ user: { id: user.id } });
     expect(done.body.recoveryCodes).toHaveLength(10);
@@ -254,16 +255,16 @@ describe('a second factor', () => {
     expect((await login(user.email)).body.needs).toBe('enrolment');
   });
 
-  it('removes a factor with the password and a code, or by an admin for a user who has lost it', async () => {
-    const user = await enrolled();
+  it('a second factor is removed with the password and a code, or by an admin if the user has lost it', async () => {
+    const user = await makeEnrolledUser();
     const remove = (body: object) => user.session.send('DELETE', '/api/auth/totp', body);
     expect((await remove({ password: 'a wrong guess', code: codeOf(user.secret) })).status).toBe(403);
-    expect((await remove({ password: testPassword, code: wrong(user.secret) })).status).toBe(403);
+    expect((await remove({ password: testPassword, code: wrongCode(user.secret) })).status).toBe(403);
     expect((await remove({ password: testPassword, code: codeOf(user.secret) })).status).toBe(204);
     expect((await user.session.get('/api/auth/me')).status).toBe(200);
     expect((await login(user.email)).body.user.id).toBe(user.id);
 
-    const lost = await enrolled();
+    const lost = await makeEnrolledUser();
     const half = await ticketOf(lost.email);
     const { admin, member } = tenant.as;
     const foreign = (await harness.makeTenant()).as.admin;
@@ -272,23 +273,23 @@ describe('a second factor', () => {
     expect((await admin.delete(`/api/users/${lost.id}/totp`)).status).toBe(204);
     expect((await admin.delete(`/api/users/${lost.id}/totp`)).status).toBe(409);
     expect((await lost.session.get('/api/auth/me')).status).toBe(401);
-    expect((await withCode(half, codeOf(lost.secret))).status).toBe(401);
+    expect((await sendCode(half, codeOf(lost.secret))).status).toBe(401);
     expect((await login(lost.email)).body.user.id).toBe(lost.id);
     expect(await actions(lost.id)).toContain('second_factor.reset');
   });
 
-  it('ends unfinished sign-ins with a new password, and when the account is disabled', async () => {
-    const user = await enrolled();
+  it('unfinished sign-ins end when the password changes or the account is disabled', async () => {
+    const user = await makeEnrolledUser();
     const half = await ticketOf(user.email);
     expect((await tenant.as.admin.patch(`/api/users/${user.id}`, { password: 'another password' })).status).toBe(200);
-    expect((await withCode(half, codeOf(user.secret))).status).toBe(401);
+    expect((await sendCode(half, codeOf(user.secret))).status).toBe(401);
     const next = (await login(user.email, 'another password')).body.ticket;
     expect((await tenant.as.admin.delete(`/api/users/${user.id}`)).status).toBe(204);
-    expect((await withCode(next, codeOf(user.secret))).status).toBe(401);
+    expect((await sendCode(next, codeOf(user.secret))).status).toBe(401);
   });
 
-  it('requires a new proof for sensitive actions after 15 minutes, in each session separately', async () => {
-    const admin = await enrolled('admin');
+  it('a session needs a new proof of the second factor for sensitive actions after 15 minutes', async () => {
+    const admin = await makeEnrolledUser('admin');
     const make = (session: HttpClient) => session.post('/api/api-keys', { name: 'k', scope: 'api' });
     expect((await make(admin.session)).status).toBe(201);
     clock.advance(15 * 60_000);
@@ -304,7 +305,7 @@ describe('a second factor', () => {
     ];
     for (const act of acts) expect((await act()).body).toMatchObject({ status: 403, code: 'step_up_required' });
     expect((await admin.session.get('/api/api-keys')).status).toBe(200);
-    const other = signedIn(await withCode(await ticketOf(admin.email), codeOf(admin.secret)));
+    const other = signedIn(await sendCode(await ticketOf(admin.email), codeOf(admin.secret)));
     expect((await make(other)).status).toBe(201);
     expect((await make(admin.session)).status).toBe(403);
     const stepUp = (body: object) => admin.session.post('/api/auth/step-up', body);
@@ -317,21 +318,21 @@ describe('a second factor', () => {
     expect((await make(tenant.as.admin)).status).toBe(201);
   });
 
-  it('re-encrypts secrets with a new master key, and binds each secret to its owner', async () => {
-    const [user, other] = [await enrolled(), await enrolled()];
+  it('second-factor secrets can be re-encrypted with a new master key, and are bound to their owners', async () => {
+    const [user, other] = [await makeEnrolledUser(), await makeEnrolledUser()];
     const young = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     const { looked, rewrapped } = await rewrapSecondFactors(harness.db, young);
     expect(rewrapped).toBe(looked);
     expect(looked).toBeGreaterThanOrEqual(2);
     const old = KeyRing.parse(`${testMasterKey},young:${Buffer.alloc(32, 9).toString('base64')}`);
     expect((await rewrapSecondFactors(harness.db, old)).rewrapped).toBe(looked);
-    expect((await withCode(await ticketOf(user.email), codeOf(user.secret))).status).toBe(200);
+    expect((await sendCode(await ticketOf(user.email), codeOf(user.secret))).status).toBe(200);
     await harness.db.query(
       'system',
       `UPDATE second_factor f SET master_key_id = o.master_key_id, wrapped_key = o.wrapped_key, sealed = o.sealed
        FROM second_factor o WHERE o.user_id = $1 AND f.user_id = $2`,
       [user.id, other.id],
     );
-    expect((await withCode(await ticketOf(other.email), codeOf(user.secret))).status).toBe(500);
+    expect((await sendCode(await ticketOf(other.email), codeOf(user.secret))).status).toBe(500);
   });
 });

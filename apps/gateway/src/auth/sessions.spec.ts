@@ -22,7 +22,7 @@ describe('users at the gateway', () => {
   afterAll(() => harness.close());
 
   describe('sessions', () => {
-    it('report a recovery hold until an operator releases it', async () => {
+    it('GET /api/auth/me reports a recovery hold until an operator releases it', async () => {
       const savedAt = '2026-03-01T10:00:00.000Z';
       const sql = (text: string, values?: unknown[]) => harness.db.query('system', text, values);
       await sql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', $1, now())", [savedAt]);
@@ -39,7 +39,7 @@ describe('users at the gateway', () => {
       }
     });
 
-    it('return the signed-in user, in a cookie that scripts cannot read', async () => {
+    it('a sign-in returns the user, and a session cookie that scripts cannot read', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'member' });
       const answer = await harness.http.post('/api/auth/login', {
         email: user.email.toUpperCase(),
@@ -60,7 +60,7 @@ describe('users at the gateway', () => {
       expect((await signedIn.get('/api/auth/me')).status).toBe(401);
     });
 
-    it('use the __Host- cookie name and Secure if the public address is https', async () => {
+    it('the session cookie has the prefix __Host- and is Secure if the public address is https', async () => {
       const secure = await startHarness({ ...gateway, env: { PUBLIC_APP_URL: 'https://muster.example.com' } });
       try {
         const { as } = await secure.makeTenant();
@@ -75,7 +75,7 @@ describe('users at the gateway', () => {
       }
     });
 
-    it('are refused with the same error for a wrong password, an unknown account and a disabled account', async () => {
+    it('a sign-in fails with the same error for a wrong password, an unknown and a disabled account', async () => {
       const disabled = await makeUser(harness.db, { organizationId: tenant.organizationId, disabled: true });
       const enabled = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const attempts = [
@@ -88,7 +88,7 @@ describe('users at the gateway', () => {
       expect(new Set(answers.map(({ body }) => body.detail)).size).toBe(1);
     });
 
-    it('end after 60 idle minutes or the organization’s limit, and after 12 hours in any case', async () => {
+    it('a session ends after 60 idle minutes or the organization’s limit, and after 12 hours in any case', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const start = clock.now();
       const minutes = (count: number) => clock.advance(count * 60_000);
@@ -125,7 +125,7 @@ describe('users at the gateway', () => {
       clock.set(start);
     });
 
-    it('are listed only to their owner, who can end one session or all others', async () => {
+    it('sessions are listed only to their owner, who can end one session or all others', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'viewer' });
       const from = (agent: string) => harness.http.with({ 'user-agent': agent }).signIn(user.email, testPassword);
       const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:131.0) Gecko/20100101 Firefox/131.0';
@@ -165,7 +165,7 @@ describe('users at the gateway', () => {
       ]);
     });
 
-    it('refuse changes that a page of another site sends', async () => {
+    it('a change that a page of another site sends with the session cookie is refused', async () => {
       const change = { name: 'x', scope: 'api' };
       const from = (headers: Record<string, string>) => tenant.as.admin.with(headers).post('/api/api-keys', change);
       expect((await from({ origin: 'https://evil.example' })).status).toBe(403);
@@ -180,7 +180,7 @@ describe('users at the gateway', () => {
       expect((await tenant.as.admin.with({ origin: 'https://evil.example' }).get('/api/users')).status).toBe(200);
     });
 
-    it('limit sign-ins with wrong passwords, but not with right ones', async () => {
+    it('sign-ins with wrong passwords are limited, and sign-ins with the right one are not counted', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const strict = await startHarness({ ...gateway, env: { RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '5' } });
       try {

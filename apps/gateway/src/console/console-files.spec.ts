@@ -34,18 +34,18 @@ describe('the files of the console', () => {
     ['br;q=0, gzip;q=0.5', 'gzip', 'gzip'],
     ['br;q=0.0', 'plain', undefined],
     ['brotli', 'plain', undefined],
-  ])('serves a file in the best accepted encoding: %s', async (accepted, content, encoding) => {
+  ])('a console file has the best encoding for Accept-Encoding: %s', async (accepted, content, encoding) => {
     expect(await found('assets/a-1.js', accepted)).toEqual([content, encoding, true]);
   });
 
-  it('serves only the built files, and nothing next to or above them', async () => {
+  it('only the built files of the console are served, and nothing next to or above them', async () => {
     expect(await found('icon.svg')).toEqual(['<svg/>', undefined, false]);
     for (const path of ['index.html', 'assets/a-1.js.br', '../package.json', 'assets/../../x.js', 'agents', '']) {
       expect([path, await found(path)]).toEqual([path, null]);
     }
   });
 
-  it('replaces each nonce placeholder in the page', async () => {
+  it('each nonce placeholder in the console’s page is replaced', async () => {
     expect(await files.page('abc')).toBe('<meta nonce="abc"><script nonce="abc"></script>');
   });
 });

@@ -41,7 +41,7 @@ export class ConsoleFiles {
     if (!type || path === 'index.html' || !this.names.has(path)) return null;
     const hashed = path.startsWith('assets/');
     const [encoding, suffix] =
-      encodings.find(([name, ending]) => this.names.has(path + ending) && accepts(acceptEncoding, name)) ?? [];
+      encodings.find(([name, ending]) => this.names.has(path + ending) && acceptsEncoding(acceptEncoding, name)) ?? [];
     return { type, encoding, hashed, content: await this.read(path + (suffix ?? '')) };
   }
 
@@ -75,7 +75,7 @@ function namesIn(folder: string, below: string): string[] {
 }
 
 /** Whether the header names the encoding with a weight other than 0. */
-function accepts(header: string | undefined, encoding: string): boolean {
+function acceptsEncoding(header: string | undefined, encoding: string): boolean {
   return (header ?? '').split(',').some((part) => {
     const [name, ...parameters] = part.split(';').map((each) => each.trim().toLowerCase());
     return name === encoding && !parameters.some((each) => /^q=0(\.0*)?$/.test(each));

@@ -32,7 +32,8 @@ export class ConsoleRoutes implements OnModuleInit {
     fastify.get<{ Params: { '*': string } }>('/app/*', own, (request, reply) =>
       this.answer(request.params['*'], request, reply),
     );
-    // The link in a message. The redirect moves the token behind the #, where no server, log or referrer sees it.
+    // Messages about a question contain this link. The redirect moves the token behind the #, where no server, log or
+    // referrer contains it.
     fastify.get<{ Params: { token: string } }>('/a/:token', own, (request, reply) =>
       reply
         .header('cache-control', 'no-store')
@@ -43,7 +44,7 @@ export class ConsoleRoutes implements OnModuleInit {
   private async answer(path: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const file = await this.files.find(path, request.headers['accept-encoding']);
     if (!file) {
-      // A file of an older build. The page in its place would look like a broken script.
+      // A missing asset belongs to an older build. If the page were sent instead, browsers would run it as a script.
       if (path.startsWith('assets/')) throw new AppError('not_found', { detail: 'There is nothing at this path.' });
       return this.page(reply);
     }

@@ -71,7 +71,7 @@ export class FeedbackSubmissionsController {
   ): Promise<FeedbackReceipt> {
     const { report, screenshot } = await readFeedbackForm(input);
     const id = newId();
-    return this.keeping(screenshot, `organizations/${organizationId}/feedback/${id}`, (screenshotKey) =>
+    return this.withStoredScreenshot(screenshot, `organizations/${organizationId}/feedback/${id}`, (screenshotKey) =>
       this.mutations.run(mutation, async (tx, caller) => {
         const row = await createSubmission(tx, caller, { id, report, screenshotKey });
         const { type, status, createdAt } = row;
@@ -94,7 +94,7 @@ export class FeedbackSubmissionsController {
     const page = pageOf(query, 'id');
     const rows = await listSubmissions(this.database, caller, { page, filter: query });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    const submissions = await Promise.all(items.map((row) => presentSubmission(row, this.lending())));
+    const submissions = await Promise.all(items.map((row) => presentSubmission(row, this.presignOptions())));
     return { submissions, nextCursor };
   }
 
@@ -106,7 +106,7 @@ export class FeedbackSubmissionsController {
     errors: ['not_found'],
   })
   async read(@Caller() caller: Principal, @Param('id') id: string): Promise<FeedbackSubmissionDetail> {
-    return presentSubmissionDetail(await findSubmission(this.database, caller, id), this.lending());
+    return presentSubmissionDetail(await findSubmission(this.database, caller, id), this.presignOptions());
   }
 
   @Patch('/feedback-submissions/:id')
@@ -125,7 +125,7 @@ export class FeedbackSubmissionsController {
   ): Promise<FeedbackSubmissionDetail> {
     return this.mutations.run(mutation, async (tx, caller) => {
       await changeStatus(tx, caller, { id, status, now: this.clock.now() });
-      return { body: await presentSubmissionDetail(await loadSubmission(tx, caller, id), this.lending()) };
+      return { body: await presentSubmissionDetail(await loadSubmission(tx, caller, id), this.presignOptions()) };
     });
   }
 
@@ -140,12 +140,12 @@ export class FeedbackSubmissionsController {
     return { agents: await listAttachableAgents(this.database, organizationId) };
   }
 
-  private lending() {
+  private presignOptions() {
     return { storage: this.storage, now: this.clock.now() };
   }
 
-  /** Stores the screenshot before the submission is created, and deletes it again if the creation fails. */
-  private async keeping<T>(
+  /** Stores the screenshot before `make` creates the submission, and deletes the screenshot again if `make` fails. */
+  private async withStoredScreenshot<T>(
     screenshot: Screenshot | null,
     path: string,
     make: (screenshotKey: string | null) => Promise<T>,

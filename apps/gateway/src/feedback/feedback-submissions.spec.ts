@@ -24,7 +24,7 @@ describe('feedback submissions', () => {
   const count = async (table = 'feedback_submission') =>
     (await harness.db.query<{ n: number }>('system', `SELECT count(*)::int AS n FROM ${table}`))[0]!.n;
 
-  it('accepts submissions from every role and from an API key, but not from machines', async () => {
+  it('feedback can be submitted by every role and by an API key, but not by machines', async () => {
     for (const client of [...Object.values(tenant.as), tenant.api]) {
       const created = await report(client, wish);
       expect(created.status).toBe(201);
@@ -40,7 +40,7 @@ describe('feedback submissions', () => {
     expect((await report(harness.http, wish)).status).toBe(401);
   });
 
-  it('shows a submission with a presigned screenshot URL, and writes an audit row and a work item', async () => {
+  it('a feedback submission has a presigned screenshot URL, an audit row and a work item', async () => {
     const { organizationId } = tenant;
     const { id: jobId, agentId } = await makeJob(harness.db, { organizationId });
     const payload = {
@@ -76,7 +76,7 @@ describe('feedback submissions', () => {
     expect(items).toEqual([{ dueAt: expect.any(Date) }]);
   });
 
-  it('accepts submissions of a suspended organization', async () => {
+  it('a suspended organization can submit feedback', async () => {
     const suspendedTenant = await harness.makeTenant();
     await tenant.as.super_admin.patch(`/api/admin/organizations/${suspendedTenant.organizationId}`, {
       suspended: true,
@@ -84,7 +84,7 @@ describe('feedback submissions', () => {
     expect((await report(suspendedTenant.as.member, wish)).status).toBe(201);
   });
 
-  it('assigns a super_admin’s submission to the selected organization, or to their own', async () => {
+  it('a super_admin’s feedback belongs to the organization that they selected, or to their own', async () => {
     const client = otherTenant.as.super_admin;
     const owner = async () => {
       const { id } = (await report(client, wish)).body;
@@ -132,7 +132,7 @@ describe('feedback submissions', () => {
     ['an unknown job', { ...bug, jobId: newId() }, 404],
     ['an unknown workflow', { ...bug, type: 'workflow_issue_report', workflowId: newId() }, 404],
     ['more than 64 KiB', JSON.stringify({ ...wish, extra: long(65_536) }), 413],
-  ])('refuses a submission with %s', async (_, payload, status) => {
+  ])('a feedback submission with %s is refused', async (_, payload, status) => {
     const before = await count();
     const answer = await report(tenant.api, payload);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
@@ -142,7 +142,7 @@ describe('feedback submissions', () => {
     expect(await count()).toBe(before);
   });
 
-  it('refuses an agent, workflow or job of another organization like an unknown one', async () => {
+  it('feedback on an agent, workflow or job of another organization is refused like on an unknown one', async () => {
     const {
       id: jobId,
       agentId,
@@ -157,7 +157,7 @@ describe('feedback submissions', () => {
     }
   });
 
-  it('accepts only forms with a payload and at most a screenshot', async () => {
+  it('a feedback form must contain a payload, and may contain nothing else but a screenshot', async () => {
     expect((await tenant.api.post(path, wish)).status).toBe(415);
     expect((await sendForm(tenant.api, path, {})).status).toBe(400);
     expect((await sendForm(tenant.api, path, { payload: JSON.stringify(wish), more: '1' })).status).toBe(400);
@@ -165,7 +165,7 @@ describe('feedback submissions', () => {
     expect((await sendForm(tenant.api, path, { payload: JSON.stringify(wish), film })).status).toBe(400);
   });
 
-  it('accepts replacement characters in a text, but no invalid UTF-8', async () => {
+  it('a feedback text may contain replacement characters, but no invalid UTF-8', async () => {
     const title = 'M\ufffdller shows as \ufffd\ufffd';
     const created = await report(tenant.api, { ...bug, title }, picture);
     expect(created.status).toBe(201);
@@ -180,7 +180,7 @@ describe('feedback submissions', () => {
     expect(await count()).toBe(before);
   });
 
-  it('accepts the empty file that a browser sends if the user has chosen none', async () => {
+  it('a feedback form accepts the empty file that a browser sends if the user has chosen no file', async () => {
     const { id: workflowId } = (await tenant.api.post('/api/workflows', { name: 'unchosen' })).body;
     for (const payload of [bug, { ...bug, type: 'workflow_issue_report', workflowId }]) {
       const none = new File([], '', { type: 'application/octet-stream' });
@@ -192,7 +192,7 @@ describe('feedback submissions', () => {
     expect((await sendForm(tenant.api, path, { payload: JSON.stringify(bug), screenshot: empty })).status).toBe(415);
   });
 
-  it('refuses a screenshot that is not an image, is too large, or belongs to a workflow report', async () => {
+  it('a screenshot is refused if it is not an image, is too large, or belongs to a workflow report', async () => {
     const { id: workflowId } = (await tenant.api.post('/api/workflows', { name: 'w' })).body;
     const issue = { ...bug, type: 'workflow_issue_report', workflowId };
     expect((await report(tenant.api, issue)).status).toBe(201);
@@ -218,7 +218,7 @@ describe('feedback submissions', () => {
     const listed = async (client: Tenant['api'], query = '') =>
       (await client.get(`${path}${query}`)).body.submissions.map(({ id }: { id: string }) => id);
 
-    it('list all submissions to an admin, and to others only their own, newest first', async () => {
+    it('admins see all feedback submissions of their organization, and other users only their own', async () => {
       const all = [ids.api, ids.member, ids.viewer];
       expect(await listed(listTenant.as.admin)).toEqual(all);
       expect(await listed(listTenant.as.super_admin)).toEqual(all);
@@ -231,7 +231,7 @@ describe('feedback submissions', () => {
       expect((await tenant.as.super_admin.get(`${path}/${ids.member}`)).status).toBe(404);
     });
 
-    it('are filtered by type, status and time, and paged', async () => {
+    it('feedback submissions are listed page by page, and by type, status and time', async () => {
       const { admin } = listTenant.as;
       expect(await listed(admin, '?type=feature_request')).toEqual([ids.viewer]);
       expect(await listed(admin, '?status=received')).toHaveLength(3);
@@ -248,7 +248,7 @@ describe('feedback submissions', () => {
       }
     });
 
-    it('are filtered by days in the organization’s time zone, including the last day', async () => {
+    it('feedback submissions are listed by days in the organization’s time zone, including the last day', async () => {
       await listTenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
       // In Auckland, 3 March starts at 11:00 UTC on 2 March.
       const at = new Date('2026-03-02T11:00Z');
@@ -263,13 +263,13 @@ describe('feedback submissions', () => {
       expect(await listed(admin, '?from=2026-03-03&to=2026-03-03')).toEqual([id]);
       expect(await listed(admin, '?to=2026-03-03')).toEqual([id]);
       expect(await listed(admin, '?from=2026-03-02&to=2026-03-02')).toEqual([]);
-      // Times are stored in microseconds and shown in milliseconds: the shown millisecond is included, the next one is not.
+      // Times are stored in microseconds and shown in milliseconds. `to` includes its whole millisecond, not the next.
       expect(await listed(admin, '?to=2026-03-02T11:00:00.000Z')).toEqual([id]);
       expect(await listed(admin, '?to=2026-03-02T10:59:59.999Z')).toEqual([]);
     });
   });
 
-  it('lets only an admin change the status, records each change in the history, and arms the work item', async () => {
+  it('only an admin can change the status of feedback, which is recorded and requests a new sync', async () => {
     const { id } = (await report(tenant.as.member, bug)).body;
     const armed = async () =>
       (
@@ -296,7 +296,7 @@ describe('feedback submissions', () => {
     expect(await armed()).toBe(2);
   });
 
-  it('offers every agent that is not terminated as the subject of feedback', async () => {
+  it('feedback can be about every agent of the organization that is not terminated', async () => {
     const newTenant = await harness.makeTenant();
     const { organizationId } = newTenant;
     const agent = await makeAgent(harness.db, { organizationId, name: 'B', status: 'stopped' });

@@ -4,8 +4,8 @@ import { checkBody, type FormOrJson } from '@muster/platform';
 
 /** Reads the report and its screenshot from the form. */
 export async function readFeedbackForm(input: FormOrJson) {
-  const { fields, file } = await input.readForm({ file: 'screenshot', maxFileBytes: maxScreenshotBytes }, bytesOf);
-  // `readPayload` checks the size of the payload in bytes, so one character of it is enough here.
+  const { fields, file } = await input.readForm({ file: 'screenshot', maxFileBytes: maxScreenshotBytes }, readBytes);
+  // Only the names of the fields are checked here. `readPayload` checks the whole payload and its size in bytes.
   checkBody(FeedbackForm, { ...fields, ...('payload' in fields ? { payload: fields['payload'].slice(0, 1) } : {}) });
   const report = await readPayload(fields['payload']!);
   // A browser sends an empty file if the user has chosen no image.
@@ -17,7 +17,7 @@ export async function readFeedbackForm(input: FormOrJson) {
   return { report, screenshot };
 }
 
-async function bytesOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+async function readBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const chunk of chunks) pieces.push(chunk);
   return Buffer.concat(pieces);

@@ -42,7 +42,7 @@ describe('a full disk', () => {
     return answer.status === status && answer;
   };
 
-  it('a full database disk answers writes with 503, still serves reads, and fails deep health', async () => {
+  it('a gateway with a full database disk answers writes with 503, serves reads, and fails deep health', async () => {
     const before = await harness.http.get('/api/health/deep');
     expect([before.status, before.body.checks.database.status]).toEqual([200, 'ok']);
     await admin.query(noRoom);
@@ -59,7 +59,7 @@ describe('a full disk', () => {
     expect(body.checks.database).toEqual({ status: 'failed', latencyMs: null, reason: 'no room to write' });
   });
 
-  it('a full object store only degrades deep health', async () => {
+  it('a full object store degrades deep health, but does not fail it', async () => {
     await admin.query('DROP EVENT TRIGGER IF EXISTS no_room');
     const { body } = await waitFor('deep health', () => deepHealth(200));
     expect(body.status).toBe('degraded');

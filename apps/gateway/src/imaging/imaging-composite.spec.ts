@@ -12,7 +12,7 @@ describe('a finished composite', () => {
   });
   afterAll(() => harness.close());
 
-  const over = async (status: 'success' | 'failed') => {
+  const makeEndedComposite = async (status: 'success' | 'failed') => {
     const { organizationId } = tenant;
     const { id } = await makeAgent(harness.db, { organizationId, name: status, status: 'online' });
     const request = await tenant.api.post(`/api/agents/${id}/imaging-composite`, { patientLookup: '1234', teeth: [3] });
@@ -27,8 +27,8 @@ describe('a finished composite', () => {
       (await tenant.api.get(`/api/agents/${id}/imaging-composite/status?commandId=${commandId}`)).body as object;
   };
 
-  it('signs a new URL for each read, and returns null if signing fails', async () => {
-    const read = await over('success');
+  it('a finished imaging composite gets a new signed URL for each read, and null if signing fails', async () => {
+    const read = await makeEndedComposite('success');
     expect(await read()).toEqual({ status: 'success', compositeUrl: expect.stringMatching(/^http/) });
     const storage = harness.app.nest.get(ObjectStorage);
     const sign = jest.spyOn(storage, 'presignGet').mockRejectedValueOnce(new Error('the store is gone'));
@@ -37,8 +37,8 @@ describe('a finished composite', () => {
     expect(await read()).toEqual({ status: 'success', compositeUrl: expect.stringMatching(/^http/) });
   });
 
-  it('returns no URL for a failed composite', async () => {
-    const read = await over('failed');
+  it('a failed imaging composite has no URL', async () => {
+    const read = await makeEndedComposite('failed');
     expect(await read()).toEqual({ status: 'failed', code: 'patient_not_found' });
   });
 });

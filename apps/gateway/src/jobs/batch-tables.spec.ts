@@ -47,7 +47,7 @@ describe('batches from CSV', () => {
     return { status: response.status, headers: response.headers, body };
   };
 
-  it('keep quotes, newlines and formulas unchanged, with any line ending and a byte order mark', async () => {
+  it('a CSV batch keeps quotes, newlines and formulas, with any line ending and a byte order mark', async () => {
     const table =
       '\ufeffCLAIM_ID,PAYER\r\n"C-1","Delta, ""West"""\r\nC-2,"two\r\nlines"\n\r\nC-3,=1+1\r\n C-4 ,@SUM(A1)\r\nC-5,';
     const created = await send(table);
@@ -61,7 +61,7 @@ describe('batches from CSV', () => {
     ]);
   });
 
-  it('report the errors of each bad row', async () => {
+  it('a CSV batch reports the errors of each invalid row', async () => {
     const bad = Buffer.concat([
       Buffer.from('CLAIM_ID,PAYER\nC-1,Delta\nC-2\nC-3,Delta,more\nC-4,'),
       Buffer.from([0x44, 0xff, 0x65]),
@@ -80,7 +80,7 @@ describe('batches from CSV', () => {
     expect((await jobsOf(created.body.batchId)).map(({ batchRow }) => batchRow)).toEqual([1, 8]);
   });
 
-  it('reject rows with missing or unknown columns, unless a mapping selects the columns', async () => {
+  it('a CSV batch rejects rows with missing or unknown columns, unless a mapping selects the columns', async () => {
     const surplus = await send('CLAIM_ID,PAYER,Note\nC-1,Delta,x\n');
     expect(surplus.body.rejected).toEqual([{ row: 1, errors: ['the workflow has no variable Note'] }]);
     const missing = await send('CLAIM_ID\nC-1\n');
@@ -89,7 +89,7 @@ describe('batches from CSV', () => {
     expect(mapped.body).toMatchObject({ queued: 1, rejected: [] });
   });
 
-  it('read the run options and strict from the form', async () => {
+  it('a CSV batch reads its run options and the strict option from the form', async () => {
     const created = await send('CLAIM_ID,PAYER\nC-1,Delta\n', { priority: '9', maxRetries: '1', strict: 'true' });
     expect(created.status).toBe(202);
     expect(await jobsOf(created.body.batchId)).toMatchObject([{ priority: 9, maxRetries: 1 }]);
@@ -109,7 +109,7 @@ describe('batches from CSV', () => {
       /Line 2: there is text after a closing quote/,
     ],
     ['10,001 rows', `CLAIM_ID,PAYER\n${'a,b\n'.repeat(10_001)}`, /more than 10,000 rows/],
-  ])('refuse a CSV file with %s', async (_, table, message) => {
+  ])('a CSV file with %s is refused', async (_, table, message) => {
     const { status, body } = await send(table);
     expect([status, body.code, body.errors]).toEqual([
       400,
@@ -120,9 +120,9 @@ describe('batches from CSV', () => {
 
   it.each([
     ['as JSON', (ids: string[]) => [JSON.stringify(ids)]],
-    ['repeated', (ids: string[]) => ids],
-    ['separated by commas', (ids: string[]) => [ids.join(', ')]],
-  ])('accept a list that is sent %s', async (_, written) => {
+    ['as repeated fields', (ids: string[]) => ids],
+    ['as text separated by commas', (ids: string[]) => [ids.join(', ')]],
+  ])('a list in a batch form can be sent %s', async (_, written) => {
     const form = new FormData();
     form.set('workflowId', workflowId);
     for (const value of written(agentIds)) form.append('agentIds', value);
@@ -135,7 +135,7 @@ describe('batches from CSV', () => {
     expect(agents).toHaveLength(agentIds.length);
   });
 
-  it('refuse forms that are malformed, too large, or have unexpected fields', async () => {
+  it('a batch form is refused if it is malformed, too large, or has unexpected fields', async () => {
     const withFile = (name = 'file') => {
       const form = new FormData();
       form.set('workflowId', workflowId);
@@ -181,7 +181,7 @@ describe('batches from CSV', () => {
     expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
   });
 
-  it('recognize a repeated request by its fields and the bytes of its file', async () => {
+  it('a repeated request for a CSV batch is recognized by its fields and the bytes of its file', async () => {
     const form = (table: string) => {
       const form = new FormData();
       form.set('workflowId', workflowId);

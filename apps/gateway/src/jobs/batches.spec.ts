@@ -36,7 +36,7 @@ describe('batches', () => {
     );
 
   describe('from JSON', () => {
-    it('queue a run for each row, spread evenly over the agents, in the order of the rows', async () => {
+    it('a batch queues a run for each row, spread evenly over the agents, in the order of the rows', async () => {
       const created = await post({ rows: rowsOf(7), priority: 8, maxRetries: 2 });
       expect(created.status).toBe(202);
       expect(created.headers.get('location')).toBe(`/api/batches/${created.body.batchId}`);
@@ -50,7 +50,7 @@ describe('batches', () => {
       expect(listed.body.jobs).toHaveLength(7);
     });
 
-    it('write one audit row, and for each agent one timeline entry and one message', async () => {
+    it('a batch writes one audit row, and one timeline entry and one message for each agent', async () => {
       const messages = () =>
         harness.db.query<any>(
           'system',
@@ -73,7 +73,7 @@ describe('batches', () => {
       ]);
     });
 
-    it('reject invalid rows with their reasons, and queue the others', async () => {
+    it('a batch rejects invalid rows with their reasons, and queues the others', async () => {
       const rows = [
         rowOf(1),
         { CLAIM_ID: 'C-2' },
@@ -96,7 +96,7 @@ describe('batches', () => {
       expect(read.body).toMatchObject({ total: 6, rejected: 4, queued: 2, running: 0 });
     });
 
-    it('queue nothing if strict and one row is invalid', async () => {
+    it('a strict batch queues nothing if one row is invalid', async () => {
       const { status, body } = await post({ rows: [rowOf(1), { CLAIM_ID: 'C-2' }], strict: true });
       expect(status).toBe(400);
       expect(body.code).toBe('invalid_payload');
@@ -106,7 +106,7 @@ describe('batches', () => {
       expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
     });
 
-    it('read variables from mapped columns, and fill missing ones from the batch’s variables', async () => {
+    it('a batch reads variables from mapped columns, and fills missing ones from its own variables', async () => {
       const rows = [
         { Claim: 'C-1', Note: 'ignored' },
         { Claim: 'C-2', PAYER: 'Cigna' },
@@ -133,12 +133,12 @@ describe('batches', () => {
       ['an agent id that is not a UUID', { rows: [{}], agentIds: ['x'] }, 'agentIds.0'],
       ['a mapping of an unknown variable', { rows: [{}], mapping: { NOPE: 'a' } }, 'mapping.NOPE'],
       ['a text for an unknown variable', { rows: [{}], variables: { NOPE: 'a' } }, 'variables.NOPE'],
-    ])('refuse a batch with %s', async (_, body, field) => {
+    ])('a batch with %s is refused', async (_, body, field) => {
       const answer = await post(body);
       expect([answer.status, answer.body.errors?.[0]?.field]).toEqual([400, field]);
     });
 
-    it('answer 404 for a workflow or an agent of another organization, and queue nothing', async () => {
+    it('a batch for a workflow or an agent of another organization gets 404 and queues nothing', async () => {
       const other = await harness.makeTenant();
       const otherWorkflow = await makeWorkflow(harness.db, { organizationId: other.organizationId });
       const agent = await makeAgent(harness.db, { organizationId: other.organizationId });
@@ -149,7 +149,7 @@ describe('batches', () => {
       expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
     });
 
-    it('pass the billing gate as a whole or not at all', async () => {
+    it('a batch passes the billing gate as a whole or not at all', async () => {
       await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 5 });
       const refused = await post({ rows: rowsOf(6) });
       expect([refused.status, refused.body.code]).toEqual([402, 'billing_gate_closed']);
@@ -159,7 +159,7 @@ describe('batches', () => {
       expect((await post({ rows: rowsOf(1) })).status).toBe(402);
     });
 
-    it('answer a repeated Idempotency-Key with the stored response', async () => {
+    it('a batch request with a repeated Idempotency-Key gets the stored response', async () => {
       const client = tenant.api.with({ 'idempotency-key': 'nightly-1' });
       const body = { workflowId, agentIds, rows: rowsOf(3) };
       const first = await client.post('/api/jobs/batch', body);
@@ -171,7 +171,7 @@ describe('batches', () => {
       expect(await jobsOf(first.body.batchId)).toHaveLength(3);
     });
 
-    it('accept 10,000 rows', async () => {
+    it('a batch can have 10,000 rows', async () => {
       const created = await post({ rows: rowsOf(10_000) });
       expect([created.status, created.body.queued, created.body.jobIds.length]).toEqual([202, 10_000, 10_000]);
       const [{ jobs, logs }] = await harness.db.query<any>(
@@ -185,7 +185,7 @@ describe('batches', () => {
   });
 
   describe('existing batches', () => {
-    it('show their progress, counting each row once by its latest attempt', async () => {
+    it('the progress of a batch counts each row once by its latest attempt', async () => {
       const { batchId, jobIds } = (await post({ rows: rowsOf(4) })).body;
       const set = (id: string, sql: string) => harness.db.query('system', `UPDATE job SET ${sql} WHERE id = $1`, [id]);
       await set(
@@ -225,7 +225,7 @@ describe('batches', () => {
       expect([batches, nextCursor]).toEqual([[read.body], null]);
     });
 
-    it('can be checked before: returns each row that would be rejected, and queues nothing', async () => {
+    it('the check of a batch returns each row that would be rejected, and queues nothing', async () => {
       const rows = [rowOf(1), { OTHER: 'x' }, { ...rowOf(3), CLAIM_ID: 7 }];
       const before = (await tenant.api.get('/api/batches')).body.batches.length;
       const check = (body: object, client = tenant.api) =>
@@ -250,7 +250,7 @@ describe('batches', () => {
       expect((await tenant.api.get('/api/batches')).body.batches.length).toBe(before + 1);
     });
 
-    it('are listed newest first, page by page, and by workflow', async () => {
+    it('batches are listed newest first, page by page, and by workflow', async () => {
       const createdIds: string[] = [];
       for (let n = 0; n < 3; n += 1) createdIds.push((await post({ rows: rowsOf(1) })).body.batchId);
       const first = (await tenant.api.get('/api/batches?limit=2')).body;
@@ -259,7 +259,7 @@ describe('batches', () => {
       expect((await tenant.api.get(`/api/batches?workflowId=${newId()}`)).body.batches).toEqual([]);
     });
 
-    it('end all open runs in several steps when cancelled, and can be cancelled again without effect', async () => {
+    it('the cancellation of a batch ends all its open runs, and can be repeated without effect', async () => {
       const { batchId, jobIds } = (await post({ rows: rowsOf(1203) })).body;
       await harness.db.query('system', `UPDATE job SET status = 'completed', billed_at = now() WHERE id = $1`, [
         jobIds[0],
@@ -272,7 +272,7 @@ describe('batches', () => {
       const answer = await tenant.api.post(`/api/batches/${batchId}/cancel`, { reason: 'the wrong file' });
       expect([answer.status, answer.headers.get('location')]).toEqual([202, `/api/batches/${batchId}`]);
       expect(answer.body.cancelRequestedAt).toEqual(expect.any(String));
-      // The dispatcher does this when it receives the message.
+      // The dispatcher calls this when it receives the message that the cancel request enqueued.
       expect(await cancelBatch(harness.db, batchId, () => new Date())).toEqual({ ended: 1202 });
       const read = await tenant.api.get(`/api/batches/${batchId}`);
       expect(read.body).toMatchObject({ queued: 0, running: 1, completed: 1, cancelled: 1201, failed: 0 });
@@ -286,7 +286,7 @@ describe('batches', () => {
       expect(await cancelBatch(harness.db, batchId, () => new Date())).toEqual({ ended: 0 });
     });
 
-    it('are hidden from other organizations, and viewers cannot create or cancel them', async () => {
+    it('a batch is hidden from other organizations, and viewers cannot create or cancel one', async () => {
       const { batchId } = (await post({ rows: rowsOf(1) })).body;
       const other = await harness.makeTenant();
       expect((await other.api.get(`/api/batches/${batchId}`)).status).toBe(404);
@@ -296,7 +296,7 @@ describe('batches', () => {
       expect((await tenant.api.get(`/api/batches/${batchId}`)).body).toMatchObject({ queued: 1, cancelled: 0 });
     });
 
-    it('cannot be created for an archived workflow', async () => {
+    it('a batch cannot be created for an archived workflow', async () => {
       await tenant.api.delete(`/api/workflows/${workflowId}`);
       expect((await post({ rows: rowsOf(1) })).status).toBe(404);
     });

@@ -12,7 +12,7 @@ describe('concurrency keys at the gateway', () => {
   });
   afterAll(() => harness.close());
 
-  it('lists keys with holders, waiting runs and limits, page by page, only for their organization', async () => {
+  it('concurrency keys are listed with holders, waiting runs and limits, only to their organization', async () => {
     const { organizationId } = tenant;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, status: 'online' });
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
@@ -38,7 +38,7 @@ describe('concurrency keys at the gateway', () => {
     expect((await other.api.get(`${path}/holders?key=Delta:a`)).body).toEqual({ holders: [] });
   });
 
-  it('applies a workflow’s keys to its runs, also in batches, and allows only its own variables in keys', async () => {
+  it('a workflow’s concurrency keys apply to its runs, also in batches, and may use only its variables', async () => {
     const { organizationId } = tenant;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: 'Second desk', status: 'online' });
     const body = { name: 'Keyed', variables: ['USER'], script: 'print(1)', concurrencyKeys: [{ key: 'in:{{USER}}' }] };
@@ -63,7 +63,7 @@ describe('concurrency keys at the gateway', () => {
     expect(none.body.concurrencyKeys).toEqual([]);
   });
 
-  it('lets admins set and remove the limit of a key', async () => {
+  it('only admins can set and remove the limit of a concurrency key', async () => {
     const { admin, member } = tenant.as;
     const body = { key: 'paused', limit: 0 };
     expect((await member.put(path, body)).status).toBe(403);

@@ -15,7 +15,7 @@ describe('the bundle of an installation', () => {
   const job = async (id: string) => (await fixture.tenant.api.get(`/api/jobs/${id}`)).body;
   const run = () => ({ workflowId: fixture.scriptId, agentId: fixture.agentId, variables: { CLAIM_ID: 'C-1' } });
 
-  it('shows a job’s bundle in every response, however the job was launched', async () => {
+  it('a job shows its installation’s bundle in every response, however the job was launched', async () => {
     const installation = await install('code');
     const { installationId: workflowPackInstallationId } = installation;
     const { api } = fixture.tenant;
@@ -39,7 +39,7 @@ describe('the bundle of an installation', () => {
     expect((await job(without.body.jobId)).bundle).toBeNull();
   });
 
-  it('refuses an unknown or unpinned installation in every launch route, and queues nothing', async () => {
+  it('an unknown or unpinned installation is refused in every launch route, and queues nothing', async () => {
     const { installationId: unpinned } = await install();
     const { api } = fixture.tenant;
     const { agentId, workflowId, variables } = run();
@@ -57,7 +57,7 @@ describe('the bundle of an installation', () => {
     expect(await fixture.jobs()).toEqual([]);
   });
 
-  it('uses the installation of a workflow for its runs, until it is removed', async () => {
+  it('a workflow’s installation applies to its runs until the installation is removed from the workflow', async () => {
     const installation = await install('code');
     const { installationId: workflowPackInstallationId } = installation;
     const { api } = fixture.tenant;
@@ -79,7 +79,7 @@ describe('the bundle of an installation', () => {
     expect(entries[0].changes).toEqual({ workflowPackInstallationId: [workflowPackInstallationId, null] });
   });
 
-  it('prefers the schedule’s installation to the workflow’s, and fails a tick if nothing is pinned', async () => {
+  it('a schedule’s installation precedes its workflow’s, and a tick fails if no version is pinned', async () => {
     const [ofSchedule, ofWorkflow] = [await install('schedule'), await install('workflow')];
     const { api } = fixture.tenant;
     const on = (installation: MadeInstallation | null) => ({
@@ -104,7 +104,7 @@ describe('the bundle of an installation', () => {
     expect((await api.post('/api/schedules', fixture.body({ workflowPackInstallationId: nowhere }))).status).toBe(404);
   });
 
-  it('allows a schedule of a workflow without a script if it has an installation', async () => {
+  it('a schedule for a workflow without a script is allowed if the schedule has an installation', async () => {
     const { api } = fixture.tenant;
     const { body } = await api.post('/api/workflows', { name: 'Empty' });
     const schedule = { scriptId: body.id, variables: {} };
@@ -116,7 +116,7 @@ describe('the bundle of an installation', () => {
     expect((await fixture.read(id)).workflowPackInstallationId).toBe(workflowPackInstallationId);
   });
 
-  it('gives a builder phase the bundle by any of its names, and passes unknown names through', async () => {
+  it('a builder phase gets the bundle by any of its names, and unknown names are passed through', async () => {
     const { packId, installationId, versions } = await install('code');
     const { versionId, runtimeBundleId, digest } = versions[0]!;
     const { organizationId } = fixture.tenant;

@@ -85,7 +85,7 @@ describe('lists of runs', () => {
     });
   }
 
-  it.each(sorts)('sort by %s over all pages without repeated or missing runs, for few and many runs', async (sort) => {
+  it.each(sorts)('runs sorted by %s are listed over all pages without repeated or missing runs', async (sort) => {
     const lists = [{ tenant: few, count: 40, limit: 3 }];
     if (isLongForm() || sortsOfMany.includes(sort)) lists.push({ tenant: many, count: 2700, limit: 200 });
     for (const { tenant, count, limit } of lists) {
@@ -95,10 +95,10 @@ describe('lists of runs', () => {
     }
   });
 
-  it.each(['-startedAt', 'durationMs', '-totalCostUsd'])('sort filtered runs by %s', async (sort) => {
+  it.each(['-startedAt', 'durationMs', '-totalCostUsd'])('filtered runs can be sorted by %s', async (sort) => {
     const whole = await readAll(many, '', 200);
     const [from, to] = [whole[0]!.queuedAt, new Date(Date.parse(whole[0]!.queuedAt) + 1).toISOString()];
-    // The same time in another notation: with an offset, and with nanoseconds.
+    // The same instant in another notation, with an offset and with nanoseconds.
     const far = encodeURIComponent(from.replace(/(\d\d):(\d\d:\d\d\.\d+)Z$/, '$1:$2000999-00:00'));
     const failed = ({ status }: Listed) => status === 'failed';
     const filters: [string, (row: Listed) => boolean][] = [
@@ -119,7 +119,7 @@ describe('lists of runs', () => {
     }
   });
 
-  it('return each run that stays once, while runs are added and end between the pages', async () => {
+  it('a list of runs contains each run once while runs are added and end between the pages', async () => {
     const changing = await harness.makeTenant();
     const agentId = await insertRuns(changing, 300);
     const before = await readAll(changing, 'status=failed', 200);
@@ -143,7 +143,7 @@ describe('lists of runs', () => {
     expect(receivedIds).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
   });
 
-  it('find a run by its id, part of it, its error or its workflow’s name, only in its organization', async () => {
+  it('a search finds runs by id, part of an id, error or workflow name, only in the organization', async () => {
     const [row] = await readAll(few, 'sort=queuedAt', 200);
     const found = async (q: string, lister = few) => (await readAll(lister, `q=${encodeURIComponent(q)}`, 200)).length;
     expect((await readAll(few, `q=${row!.id.toUpperCase()}`, 10)).map(({ id }) => id)).toEqual([row!.id]);
@@ -154,7 +154,7 @@ describe('lists of runs', () => {
     expect(await found('100%')).toBe(0);
   });
 
-  it('find a run by its error, by a variable’s value or by name and value, and show its subject', async () => {
+  it('a search finds runs by error, by a variable’s value or by name and value, and shows their subject', async () => {
     const { organizationId, api } = await harness.makeTenant();
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID', 'A'] });
     const run = (variables: Record<string, string>, error?: string) =>
@@ -177,7 +177,7 @@ describe('lists of runs', () => {
     expect(await found('error=1042')).toEqual([]);
   });
 
-  it('group failed runs by cause, ignoring numbers, ids and times', async () => {
+  it('failed runs are grouped by cause, ignoring numbers, ids and times', async () => {
     const { organizationId, api } = await harness.makeTenant();
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, name: 'Submit claims' });
     const fail = (error: string | null, errorCode: string | null = null, workflow = workflowId) =>
@@ -206,7 +206,7 @@ describe('lists of runs', () => {
     expect((await few.api.get(`/api/jobs?cause=${keyed.cause}`)).body.jobs).toEqual([]);
   });
 
-  it('count by the hour how runs ended, with the same totals as the list', async () => {
+  it('ended runs are counted by hour and outcome, with the same totals as the list of runs', async () => {
     const listed = await readAll(many, '', 200);
     const from = new Date(Date.now() - 20 * 24 * 60 * 60_000).toISOString();
     const to = new Date(Date.now() + 60_000).toISOString();
@@ -224,7 +224,7 @@ describe('lists of runs', () => {
     expect((await many.api.get(`/api/jobs/activity?from=2026-01-01T00:00:00Z`)).status).toBe(400);
   });
 
-  it('refuse a cursor of another order, and unknown orders', async () => {
+  it('a list of runs refuses an unknown order and a cursor of another order', async () => {
     const { body } = await few.api.get('/api/jobs?limit=2&sort=-startedAt');
     for (const query of ['sort=-totalCostUsd', 'sort=-finishedAt', 'sort=startedAt', 'sort=queuedAt', '']) {
       const answer = await few.api.get(`/api/jobs?${query}&cursor=${body.nextCursor}`);
@@ -233,7 +233,7 @@ describe('lists of runs', () => {
     expect((await few.api.get('/api/jobs?sort=error')).status).toBe(400);
   });
 
-  it('export all runs as CSV in the requested order, with formulas escaped', async () => {
+  it('the CSV export of runs contains all runs in the requested order, with formulas escaped', async () => {
     const exported = async (lister: Tenant, query: string) => {
       const { status, headers, text } = await lister.api.get(`/api/jobs/export?${query}`);
       expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
@@ -261,7 +261,7 @@ describe('lists of runs', () => {
     expect((await harness.http.get('/api/jobs/export')).status).toBe(401);
   });
 
-  it('return the log lines of a run in the requested order', async () => {
+  it('the log lines of a run are returned in the requested order', async () => {
     const [{ id: jobId }] = (await readAll(few, 'sort=queuedAt', 10)) as [Listed];
     await harness.db.query(
       'system',

@@ -63,20 +63,20 @@ describe('jobs', () => {
     ['a budget that is not a number', { maxCostUsd: '1' }, 400, 'maxCostUsd'],
     ['an unknown agent', { agentId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
     ['an unknown workflow', { workflowId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
-  ])('refuses a launch with %s', async (_, change, status, field) => {
+  ])('a launch with %s is refused', async (_, change, status, field) => {
     const before = await rows('SELECT id FROM job');
     const answer = await launch(change);
     expect([answer.status, answer.body.errors?.[0]?.field]).toEqual([status, field]);
     expect(await rows('SELECT id FROM job')).toHaveLength(before.length);
   });
 
-  it('refuses a launch by a viewer, and on another organization’s machine', async () => {
+  it('a launch is refused for a viewer and on a machine of another organization', async () => {
     expect((await launch({}, tenant.as.viewer)).status).toBe(403);
     const other = await harness.makeTenant();
     expect((await launch({}, other.api)).status).toBe(404);
   });
 
-  it('launches one job for requests with the same Idempotency-Key', async () => {
+  it('launches with the same Idempotency-Key create one job', async () => {
     const once = tenant.api.with({ 'idempotency-key': 'nightly-1' });
     const [first, second] = [await launch({}, once), await launch({}, once)];
     expect(second.body).toEqual(first.body);
@@ -84,7 +84,7 @@ describe('jobs', () => {
     expect((await launch({ priority: 1 }, once)).status).toBe(422);
   });
 
-  it('lists an agent’s started runs, latest start first, without queued jobs', async () => {
+  it('an agent’s started runs are listed with the latest start first, without queued jobs', async () => {
     const { organizationId } = tenant;
     const { id } = await makeAgent(harness.db, { organizationId, name: 'Runs', status: 'online' });
     const run = (minutes: number, more: object = {}) => {
@@ -103,7 +103,7 @@ describe('jobs', () => {
     expect(starts.at(-1)).toBe('2026-01-01T09:06:00.000Z');
   });
 
-  it('refuses a launch with 402 and the reason once the month’s limit is used up, counting open runs', async () => {
+  it('a launch is refused with 402 and the reason if the month’s limit is used up, counting open runs', async () => {
     const limited = await harness.makeTenant();
     const { organizationId } = limited;
     const body = {
@@ -119,7 +119,7 @@ describe('jobs', () => {
     expect(usage.body).toMatchObject({ runs: 0, canLaunchRuns: false, limits: { monthlyRunLimit: 1 } });
   });
 
-  it('dispatches waiting jobs again when a setting or a vault secret changes', async () => {
+  it('waiting jobs are dispatched again when a setting or a vault secret changes', async () => {
     const other = await harness.makeTenant();
     const { organizationId } = other;
     const { id: agentRefId } = await makeAgent(harness.db, { organizationId });
@@ -139,7 +139,7 @@ describe('jobs', () => {
     expect(await enqueued()).toEqual([agentRefId]);
   });
 
-  it('runs a workflow by either name of its id, but not by two different ids', async () => {
+  it('a run accepts its workflow’s id as workflowId or scriptId, but not two different ids', async () => {
     const run = (body: object) =>
       tenant.api.post(`/api/agents/${agentId}/run`, { variables: { CLAIM_ID: 'C' }, ...body });
     expect((await run({ scriptId: workflowId })).status).toBe(202);
@@ -148,7 +148,7 @@ describe('jobs', () => {
     expect((await run({})).status).toBe(400);
   });
 
-  it('lists jobs newest first, by page and by filter', async () => {
+  it('jobs are listed newest first, page by page and by filter', async () => {
     const { organizationId } = tenant;
     const lone = await makeJob(harness.db, { organizationId, status: 'completed' });
     const filtered = await tenant.api.get(`/api/jobs?agentId=${lone.agentId}&status=completed`);
@@ -168,7 +168,7 @@ describe('jobs', () => {
     expect(received).toEqual(all.map(({ id }) => id));
   });
 
-  it('cancels a job at once that has not started, and only once', async () => {
+  it('a job that has not started is cancelled at once, and only once', async () => {
     const { body } = await launch();
     const cancelled = await tenant.api.post(`/api/jobs/${body.jobId}/cancel`, { reason: 'by mistake' });
     expect([cancelled.status, cancelled.body.status, cancelled.body.error]).toEqual([202, 'cancelled', 'by mistake']);
@@ -177,7 +177,7 @@ describe('jobs', () => {
     expect(status.body).toMatchObject({ jobId: body.jobId, status: 'cancelled', finishedAt: expect.any(String) });
   });
 
-  it('ends a page early if its jobs are large, and leaves no job out', async () => {
+  it('a page of jobs ends early if the jobs are large, and no job is left out', async () => {
     const { organizationId } = tenant;
     const { id } = await makeAgent(harness.db, { organizationId, name: 'Large', status: 'online' });
     const large = { DATA: 'x'.repeat(900_000) };
@@ -198,7 +198,7 @@ describe('jobs', () => {
     expect(new Set(found).size).toBe(7);
   });
 
-  it('cancels a job without a request body, and refuses a replay with unknown fields', async () => {
+  it('a job can be cancelled and replayed without a request body, and unknown fields are refused', async () => {
     const { body } = await launch();
     const count = async () => (await tenant.api.get('/api/jobs?limit=200')).body.jobs.length;
     const before = await count();
@@ -213,13 +213,13 @@ describe('jobs', () => {
     expect((await bare(`/api/jobs/${body.jobId}/replay`)).status).toBe(202);
   });
 
-  it('refuses invalid names of vault secrets', async () => {
+  it('a launch with an invalid name of a vault secret is refused', async () => {
     const answer = await launch({ vaultKeys: ['FINE', 'bad name'] });
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'vaultKeys.1']);
     expect((await launch({ vaultKeys: ['PATH'] })).status).toBe(400);
   });
 
-  it('refuses a secret that the vault does not have, and names it, in every route that accepts secrets', async () => {
+  it('a secret that the vault does not have is refused and named in every route that accepts secrets', async () => {
     await tenant.as.admin.put('/api/vault/PORTAL_KNOWN', { value: 'x' });
     const vaultKeys = ['PORTAL_KNOWN', 'PORTAL_GONE'];
     const variables = { CLAIM_ID: 'C-1' };
@@ -245,7 +245,7 @@ describe('jobs', () => {
     expect([replayed.status, replayed.body.detail]).toEqual([400, 'the vault has no secret PORTAL_KNOWN.']);
   });
 
-  it('replays an ended job with its original settings', async () => {
+  it('an ended job can be replayed with its original settings', async () => {
     const { body } = await launch({ priority: 3 });
     expect((await tenant.api.post(`/api/jobs/${body.jobId}/replay`)).status).toBe(409);
     await tenant.api.post(`/api/jobs/${body.jobId}/cancel`);
@@ -262,7 +262,7 @@ describe('jobs', () => {
     });
   });
 
-  it('lets only users delete a job, with all its data except the usage event', async () => {
+  it('only users can delete a job, with all its data except the usage event', async () => {
     const { organizationId } = tenant;
     const { id, agentId: agentRefId } = await makeJob(harness.db, { organizationId, status: 'completed' });
     await rows(

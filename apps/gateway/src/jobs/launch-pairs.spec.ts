@@ -56,7 +56,7 @@ describe('launches near a limit', () => {
     );
     return row!.count;
   };
-  const ended = () =>
+  const makeEndedJob = () =>
     makeJob(harness.db, { organizationId: tenant.organizationId, agentId, workflowId, status: 'completed' });
   const post = (path: string, body: object) => tenant.api.post(path, body);
 
@@ -64,7 +64,7 @@ describe('launches near a limit', () => {
     launch: () => post('/api/jobs/launch', { workflowId, agentId }),
     start_job: () => post(`/api/agent/${agentId}/action`, { action: 'start_job', workflowId }),
     batch: () => post('/api/jobs/batch', { workflowId, agentIds: [agentId], rows: [{}] }),
-    replay: async () => post(`/api/jobs/${(await ended()).id}/replay`, {}),
+    replay: async () => post(`/api/jobs/${(await makeEndedJob()).id}/replay`, {}),
     retry: async () => {
       const { organizationId } = tenant;
       // An agent runs one job at a time, so only one of these jobs shares the agent of the launches.
@@ -97,7 +97,7 @@ describe('launches near a limit', () => {
     expect(await deadlocks()).toBe(before);
   });
 
-  it('a hundred concurrent launches fill the limit exactly and do not block another organization', async () => {
+  it('a hundred concurrent launches fill the run limit exactly and do not block another organization', async () => {
     await limitTo(60);
     const crowd = Array.from({ length: 100 }, (_, at) => waysToLaunch[at % 2 ? 'launch' : 'start_job']!());
     const bystander: number[] = [];

@@ -25,7 +25,7 @@ export function readBatchToCheck(input: FormOrJson): Promise<RequestedBatch<Chec
   return read<CheckInput>(input, { json: CheckBatchBody, form: CheckBatchForm });
 }
 
-/** The classes of the body: the batch's options with its rows, and the options with its file. */
+/** The classes that validate the body. JSON has the batch's options and rows, a form has the options and a file. */
 interface Shapes<Input> {
   json: new () => Input & { rows: unknown };
   form: new () => Input & { file: unknown };
@@ -40,7 +40,7 @@ async function readJsonBatch<Input extends object>(
   { json }: Shapes<Input>,
 ): Promise<RequestedBatch<Input>> {
   const { rows, ...options } = (body ?? {}) as Record<string, unknown>;
-  const sampled = Array.isArray(body) || typeof body !== 'object' ? body : { ...options, rows: sampleOf(rows) };
+  const sampled = Array.isArray(body) || typeof body !== 'object' ? body : { ...options, rows: emptyIfList(rows) };
   const { rows: _sample, ...input } = checkBody(json, sampled);
   return { input: input as unknown as Input, rows: requestedRows(rows as unknown[]) };
 }
@@ -49,7 +49,7 @@ async function readJsonBatch<Input extends object>(
  * Returns an empty list if `rows` is a list, so that validation checks only its type. The rows are checked later, one
  * after another, without blocking other requests.
  */
-function sampleOf(rows: unknown): unknown {
+function emptyIfList(rows: unknown): unknown {
   return Array.isArray(rows) ? [] : rows;
 }
 
@@ -87,7 +87,7 @@ async function readFormBatch<Input extends object>(
   const rules = { file: 'file', maxFileBytes: maxBatchBytes, lists: ['agentIds', 'vaultKeys'] };
   const { fields, lists, file } = await source.readForm(rules, readCsv);
   const values = await Promise.all(
-    Object.entries(fields).map(async ([name, text]) => [name, await valueOf(name, text)]),
+    Object.entries(fields).map(async ([name, text]) => [name, await parseField(name, text)]),
   );
   const options = { ...(Object.fromEntries(values) as Record<string, unknown>), ...lists };
   if (!file) throw invalidField('file', 'file is required');
@@ -98,7 +98,7 @@ async function readFormBatch<Input extends object>(
 const texts = ['workflowId', 'retryBackoff'];
 
 /** Returns the value of a form field. Fields that are not in `texts` contain JSON, with the limits of a JSON body. */
-async function valueOf(name: string, text: string): Promise<unknown> {
+async function parseField(name: string, text: string): Promise<unknown> {
   if (texts.includes(name)) return text;
   try {
     return await parseJsonBody(Buffer.from(text));

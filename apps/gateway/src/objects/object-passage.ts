@@ -5,7 +5,7 @@ import { AppError } from '@muster/contracts';
 import { maxProxiedBytes, objectProxyPath, objectSigningHost } from '@muster/storage';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Time without traffic after which the request to the store is aborted. */
+/** Time without traffic, in milliseconds, after which the request to the store is aborted. */
 const silenceMs = 60_000;
 const toStore = [
   'content-type',
@@ -38,7 +38,7 @@ export class ObjectPassage {
     const { raw } = reply;
     raw.writeHead(answer.statusCode!, {
       ...(reply.getHeaders() as Record<string, string>),
-      ...headersOf(answer),
+      ...responseHeaders(answer),
     });
     // If one side aborts, the other is closed too, so that a partial object does not look complete.
     await pipeline(answer, raw).catch(() => undefined);
@@ -64,25 +64,25 @@ export class ObjectPassage {
           ),
           // URLs are signed for this fixed host, so they stay valid if the store's address changes.
           host: objectSigningHost,
-          // Without it, the store closes the connection after an error, and an error during an upload is lost.
+          // Without keep-alive, the store closes the connection after an error, and an error during an upload is lost.
           connection: 'keep-alive',
         },
       });
       outgoing.on('timeout', () => outgoing.destroy(new Error('timeout')));
       // After its response, the store may stop reading. The rest of the upload is discarded, or the client would hang.
-      const drop = () => {
+      const discardUpload = () => {
         raw.unpipe(outgoing);
         raw.resume();
       };
       outgoing.on('response', (answer) => {
         if (!raw.readableEnded) {
-          drop();
+          discardUpload();
           answer.on('end', () => outgoing.destroy());
         }
         resolve(answer);
       });
       outgoing.on('error', () => {
-        drop();
+        discardUpload();
         reject(new AppError('service_unavailable', { detail: 'The object store does not answer. Try again later.' }));
       });
       raw.on('close', () => raw.readableEnded || outgoing.destroy());
@@ -104,7 +104,7 @@ function requireSignedUrl({ method, raw, headers }: FastifyRequest): void {
 }
 
 /** Objects share the origin of the service's pages, so browsers may only display images and must not run anything. */
-function headersOf(answer: IncomingMessage): OutgoingHttpHeaders {
+function responseHeaders(answer: IncomingMessage): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = Object.fromEntries(
     Object.entries(answer.headers).filter(([name]) => !notToCaller.includes(name)),
   );

@@ -26,7 +26,7 @@ describe('objects on the service’s own port', () => {
   });
   afterAll(() => harness.close());
 
-  /** Returns a signed URL as a caller uses it that reaches the service at this address. */
+  /** Returns the signed URL with the address at which a caller reaches the service. */
   const at = (url: string, origin = harness.url) => new URL(new URL(url).pathname + new URL(url).search, origin).href;
   const presign = async (key: string, contentType?: string) =>
     at(await storage.presignGet(key, { expiresInSeconds: 60, contentType }));
@@ -36,7 +36,7 @@ describe('objects on the service’s own port', () => {
     return key;
   };
 
-  it('presigns URLs for the address that the caller uses', async () => {
+  it('an object’s URL is signed for the address that the caller uses', async () => {
     const key = await store(Buffer.from('picture'), 'image/png');
     const { id: agentId } = await makeAgent(harness.db, tenant);
     const { id } = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId });
@@ -50,7 +50,7 @@ describe('objects on the service’s own port', () => {
     expect(await (await fetch(at(elsewhere))).text()).toBe('picture');
   });
 
-  it('presigns URLs below PUBLIC_APP_URL if it is set, and every replica serves them', async () => {
+  it('an object’s URL is below PUBLIC_APP_URL if that is set, and every replica serves it', async () => {
     const key = await store(Buffer.from('shared'), 'text/plain');
     const other = await start({ PUBLIC_APP_URL: 'https://muster.example.com/' });
     try {
@@ -62,7 +62,7 @@ describe('objects on the service’s own port', () => {
     }
   });
 
-  it('accepts an upload only with its signed size and type, of any type, and larger than other bodies', async () => {
+  it('an upload is accepted only with its signed size and type, and may be larger than other bodies', async () => {
     for (const contentType of ['application/zip', 'application/json', 'multipart/form-data; boundary=x']) {
       const body = randomBytes(3 * 1024 * 1024);
       const key = `spec/${newId()}`;
@@ -76,7 +76,7 @@ describe('objects on the service’s own port', () => {
     }
   });
 
-  it('rejects uploads before reading them without blocking later requests on the same connection', async () => {
+  it('an upload is rejected before it is read, without blocking later requests on its connection', async () => {
     const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
     const body = randomBytes(5 * 1024 * 1024);
     const ticket = await storage.presignPut(`spec/${newId()}`, {
@@ -98,7 +98,7 @@ describe('objects on the service’s own port', () => {
     agent.destroy();
   });
 
-  it('serves ranges and conditional requests', async () => {
+  it('an object can be read by range and by conditional requests', async () => {
     const body = randomBytes(200_000);
     const url = await presign(await store(body, 'video/webm'));
     const part = await fetch(url, { headers: { range: 'bytes=1000-1999' } });
@@ -111,7 +111,7 @@ describe('objects on the service’s own port', () => {
     expect(unchanged.status).toBe(304);
   });
 
-  it('displays only images, sandboxes all content, and lets any page read a signed URL', async () => {
+  it('an object is sandboxed and displayed only if it is an image, and any page may read its signed URL', async () => {
     const dispositions = {
       'image/png': 'inline',
       'image/webp': 'inline',
@@ -133,7 +133,7 @@ describe('objects on the service’s own port', () => {
     expect(preflight.headers.get('access-control-allow-headers')).toBe('content-type');
   });
 
-  it('refuses a changed key, lifetime or path and a missing signature, whatever credentials are sent', async () => {
+  it('a changed key, lifetime or path or a missing signature of an object’s URL is refused', async () => {
     const key = await store(Buffer.from('secret'), 'text/plain');
     const url = await presign(key);
     const other = await store(Buffer.from('other'), 'text/plain');
@@ -154,7 +154,7 @@ describe('objects on the service’s own port', () => {
     expect((await storage.get(key))!.toString()).toBe('secret');
   });
 
-  it('refuses an upload of more than 100 MiB or without a size', async () => {
+  it('an upload of more than 100 MiB or without a size is refused', async () => {
     const url = new URL(await presign('spec/large'));
     const status = (headers: Record<string, string>) =>
       new Promise<number>((resolve, reject) => {
@@ -170,7 +170,7 @@ describe('objects on the service’s own port', () => {
     expect(await status({ 'transfer-encoding': 'chunked' })).toBe(400);
   });
 
-  it('stores nothing of an interrupted upload, and keeps serving', async () => {
+  it('an interrupted upload stores nothing, and the service keeps running', async () => {
     const key = `spec/${newId()}`;
     const ticket = await storage.presignPut(key, { contentType: 'text/plain', size: 1000, expiresInSeconds: 60 });
     const url = new URL(at(ticket.url));

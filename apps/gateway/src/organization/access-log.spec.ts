@@ -6,12 +6,12 @@ import { type Harness, makeAgent, makeJob, startHarness, type Tenant, waitFor } 
 import { gateway } from '../gateway.harness';
 
 const minuteMs = 60_000;
-/** Routes that show no patient data, by the reason. */
+/** Routes that the access log does not cover, by the reason. */
 const exempted = [
-  // Counts, costs and states.
+  // They show only counts, costs and states.
   ...['/api/batches', '/api/batches/{id}', '/api/jobs/activity', '/api/jobs/{id}/cost', '/api/pilot/roi'],
   ...['/api/process-library', '/api/agents', '/api/agents/{id}', '/api/agents/{id}/savings', '/api/agents/{id}/status'],
-  // Only the run’s worker reads them.
+  // Only the worker that runs the job uses them.
   ...['/api/jobs/{id}/questions/{questionId}', '/api/agents/{id}/commands'],
 ];
 
@@ -47,7 +47,7 @@ describe('the access log', () => {
       return found.length >= count && found;
     });
 
-  it('records who read what, from which address and by which route, at most once a minute', async () => {
+  it('the access log records who read what, from where and by which route, at most once a minute', async () => {
     const id = await job();
     for (let n = 0; n < 3; n += 1) expect((await tenant.as.viewer.get(`/api/jobs/${id}`)).status).toBe(200);
     await tenant.api.get(`/api/jobs/${id}`);
@@ -68,7 +68,7 @@ describe('the access log', () => {
     expect((await entries(`subject=${id}&limit=2`)).length).toBe(2);
   });
 
-  it('lets only admins of the organization read the access log', async () => {
+  it('only admins of the organization can read its access log', async () => {
     const id = await job();
     await tenant.as.member.get(`/api/jobs/${id}`);
     await rowsOf(id, 1);
@@ -85,7 +85,7 @@ describe('the access log', () => {
     ]);
   });
 
-  it('records no read that was refused or found nothing', async () => {
+  it('the access log records no read that was refused or found nothing', async () => {
     const id = await job();
     expect((await other.as.member.get(`/api/jobs/${id}`)).status).toBe(404);
     expect((await harness.http.get(`/api/jobs/${id}`)).status).toBe(401);
@@ -97,7 +97,7 @@ describe('the access log', () => {
     expect(await entries(`subject=${id}`)).toEqual([]);
   });
 
-  it('fails no read while the log cannot be written, and writes it afterwards', async () => {
+  it('a read succeeds while the access log cannot be written, and is recorded afterwards', async () => {
     const id = await job();
     const owner = await ownerDataSource(harness.databaseUrl).initialize();
     await owner.query('ALTER TABLE access_entry RENAME TO access_entry_away');
@@ -108,7 +108,7 @@ describe('the access log', () => {
     expect(await rowsOf(id, 1)).toHaveLength(1);
   });
 
-  it('deletes entries after six years, but not before', async () => {
+  it('entries of the access log are deleted after six years, but not before', async () => {
     const id = await job();
     await tenant.as.member.get(`/api/jobs/${id}`);
     await rowsOf(id, 1);
@@ -118,7 +118,7 @@ describe('the access log', () => {
     expect(await entries(`subject=${id}`)).toEqual([]);
   });
 
-  it('covers every route that shows runs, files, conversations and questions', () => {
+  it('the access log covers every route that shows runs, files, conversations and questions', () => {
     const pattern =
       /^\/api\/(jobs|job-status|agents|artifacts|recordings|autopilot-sessions|batches|pilot|process-library|questions)\b/;
     const gets = Object.entries((openApiDocument as { paths: Record<string, Record<string, any>> }).paths)

@@ -16,7 +16,7 @@ describe('API keys at the gateway', () => {
   const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
 
   describe('API keys', () => {
-    it('shows a key’s secret once, accepts the key at once, and refuses it at once after its revocation', async () => {
+    it('an API key’s secret is shown once, accepted at once, and refused at once after its revocation', async () => {
       clock.advance(1000);
       const created = await tenant.as.admin.post('/api/api-keys', { name: 'nightly', scope: 'api' });
       expect(created.body).toEqual({
@@ -41,7 +41,7 @@ describe('API keys at the gateway', () => {
       expect(await lastAudit()).toMatchObject({ action: 'api_key.delete', target: { id: created.body.id } });
     });
 
-    it('refuses a revoked key in another process as soon as that is notified', async () => {
+    it('a revoked API key is refused in another process as soon as that process is notified', async () => {
       const other = await startHarness({
         ...gateway,
         database: { url: harness.databaseUrl, name: '', drop: async () => undefined },
@@ -61,7 +61,7 @@ describe('API keys at the gateway', () => {
       }
     });
 
-    it('refuses a key after it has expired', async () => {
+    it('an API key is refused after it has expired', async () => {
       const expiresAt = new Date(clock.now().getTime() + 60_000).toISOString();
       const created = await tenant.as.admin.post('/api/api-keys', { name: 'short', scope: 'api', expiresAt });
       const client = harness.http.withKey(created.body.secret);
@@ -77,7 +77,7 @@ describe('API keys at the gateway', () => {
       expect([past.status, past.body.errors[0].field]).toEqual([400, 'expiresAt']);
     });
 
-    it('limits a key to its role and addresses, and shows where it was last used', async () => {
+    it('an API key is limited to its role and addresses, and shows where it was last used', async () => {
       const make = async (body: object) => {
         const { status, body: created } = await tenant.as.admin.post('/api/api-keys', {
           name: 'k',
@@ -118,7 +118,7 @@ describe('API keys at the gateway', () => {
       }
     });
 
-    it('limits the lifetime of keys to the organization’s maximum', async () => {
+    it('the lifetime of an API key is limited to the organization’s maximum', async () => {
       const { as } = await harness.makeTenant();
       await as.admin.patch('/api/organization/settings', { apiKeyMaxDays: 30 });
       const inDays = (days: number) => new Date(clock.now().getTime() + days * 86_400_000).toISOString();
@@ -131,7 +131,7 @@ describe('API keys at the gateway', () => {
       expect((await make()).body.expiresAt).toBeNull();
     });
 
-    it('binds only worker keys, and only to agents of the own organization', async () => {
+    it('only a worker key can be bound to an agent, and only to an agent of its organization', async () => {
       const agent = await makeAgent(harness.db, { organizationId: tenant.organizationId });
       const foreign = await makeAgent(harness.db, { organizationId: (await harness.makeTenant()).organizationId });
       const make = (body: object) => tenant.as.admin.post('/api/api-keys', { name: 'k', scope: 'worker', ...body });
@@ -147,7 +147,7 @@ describe('API keys at the gateway', () => {
       expect((await make({ agentId: agent.id, scope: 'api' })).status).toBe(400);
     });
 
-    it('checks a key before a session cookie', async () => {
+    it('a request with an API key and a session cookie is authenticated by the key', async () => {
       const both = tenant.as.admin.with({ 'x-api-key': 'msk_wrongkey_0123456789abcdef' });
       expect((await both.get('/api/users')).status).toBe(401);
     });

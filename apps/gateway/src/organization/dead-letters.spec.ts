@@ -45,7 +45,7 @@ describe('dead letters', () => {
     return row!['nextPublishAt'] === null;
   };
 
-  it('lists dead letters to admins of their organization, newest first, and all to a super_admin', async () => {
+  it('dead letters are listed to admins of their organization, newest first, and all to a super_admin', async () => {
     const first = await makeDeadLetter(agentId);
     const foreign = await makeDeadLetter(otherAgentId);
     const second = await makeDeadLetter(agentId, tenant.organizationId);
@@ -69,7 +69,7 @@ describe('dead letters', () => {
     expect(await listed(`/api/dead-letters?limit=1&cursor=${body.nextCursor}`, tenant.as.admin)).toEqual([first]);
   });
 
-  it('lets only an admin of that organization replay a dead letter, and audits the replay', async () => {
+  it('only an admin of its organization can replay a dead letter, and the replay is audited', async () => {
     const id = await makeDeadLetter(agentId);
     const path = `/api/dead-letters/${id}/replay`;
     expect((await otherTenant.as.admin.post(path)).body.code).toBe('not_found');
@@ -83,7 +83,7 @@ describe('dead letters', () => {
     expect(body.entries).toHaveLength(1);
   });
 
-  it('does not list or replay a message that has attempts left', async () => {
+  it('a message that has attempts left is not listed or replayed as a dead letter', async () => {
     const [{ id }] = (await harness.db.query<{ id: string }>(
       'system',
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts)

@@ -81,7 +81,7 @@ export class EventsController {
       'x-accel-buffering': 'no',
     });
     if (request.method === 'HEAD') return void connection.end();
-    // A client that loses the connection before the first event can resume with this id.
+    // With this id, a client that loses its connection before the first event can resume.
     const beginning = lastEventId === undefined ? `id: ${writeCursor(cursor)}\n` : '';
     const resyncFrame = resync ? resyncFrameOf(cursor, resync) : '';
     connection.write(`: the organization\nretry: 2000\n${beginning}\n${resyncFrame}`);

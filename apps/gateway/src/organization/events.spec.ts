@@ -61,7 +61,7 @@ describe('an organization’s event stream', () => {
   const numbers = (stream: EventStream) => stream.events.map(({ data }) => Number(data.why));
   const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
-  it('starts a stream at the current position, with a comment, the retry time and an event id', async () => {
+  it('an organization’s event stream starts at the current position with a comment, retry time and id', async () => {
     await append(1);
     const stream = await follow();
     expect(stream.response.headers).toMatchObject({
@@ -79,7 +79,7 @@ describe('an organization’s event stream', () => {
     for (const each of [stream, again]) each.close();
   });
 
-  it('sends events as the API contract defines them, without the log lines of runs', async () => {
+  it('an organization’s event stream follows the API contract and has no log lines of runs', async () => {
     const stream = await follow();
     const agentRef = { organizationId: tenant.organizationId, agentId };
     const { body } = await tenant.api.post('/api/jobs/launch', { workflowId, agentId });
@@ -110,7 +110,7 @@ describe('an organization’s event stream', () => {
     stream.close();
   });
 
-  it('sends schedule outcomes, limit notices and dead letters', async () => {
+  it('an organization’s event stream sends schedule outcomes, limit notices and dead letters', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 2 });
     const schedule = await tenant.as.member.post('/api/schedules', {
       name: 'Nightly',
@@ -158,7 +158,7 @@ describe('an organization’s event stream', () => {
     stream.close();
   });
 
-  it('sends nothing of another organization', async () => {
+  it('an organization’s event stream sends nothing of another organization', async () => {
     const other = await harness.makeTenant();
     const { id } = await makeAgent(harness.db, { organizationId: other.organizationId });
     const stream = await follow();
@@ -169,7 +169,7 @@ describe('an organization’s event stream', () => {
     stream.close();
   });
 
-  it('resumes across connections and processes without a gap or a repeat, in any order of commits', async () => {
+  it('an event stream resumes across connections and processes without gaps, in any order of commits', async () => {
     const database = { url: harness.databaseUrl } as never;
     const second = await startHarness({ ...gateway, database, env: { REDIS_PREFIX: harness.env['REDIS_PREFIX']! } });
     const { organizationId } = tenant;
@@ -211,7 +211,7 @@ describe('an organization’s event stream', () => {
     await second.close();
   }, 60_000);
 
-  it('sends a large transaction page by page, resumes within it, and keeps an agent’s order', async () => {
+  it('an event stream sends a large transaction page by page and in order, and can resume within it', async () => {
     const stream = await follow();
     const start = stream.lastEventId!;
     await append(...upTo(5000));
@@ -229,7 +229,7 @@ describe('an organization’s event stream', () => {
     }
   });
 
-  it('sends resync if the id is too old or in the future, and continues from now', async () => {
+  it('an event stream sends resync, then new events, if the last event id is too old or in the future', async () => {
     const stream = await follow();
     const [at, snapshot] = stream.lastEventId!.split('_') as [string, string];
     stream.close();
@@ -254,7 +254,7 @@ describe('an organization’s event stream', () => {
     }
   });
 
-  it('refuses invalid ids and unknown types', async () => {
+  it('an organization’s event stream is refused for invalid ids and unknown types', async () => {
     for (const id of [
       'abc',
       '41',
@@ -273,7 +273,7 @@ describe('an organization’s event stream', () => {
     expect((await tenant.worker.get(path)).status).toBe(403);
   });
 
-  it('sends newer ids with its comments, so that the id of a quiet stream does not become too old', async () => {
+  it('an event stream sends newer ids with its comments, so that the id of a quiet stream stays valid', async () => {
     const stream = await follow(undefined, '?types=dead_letter');
     const before = stream.lastEventId;
     await append(1);
@@ -286,7 +286,7 @@ describe('an organization’s event stream', () => {
     for (const each of [stream, all]) each.close();
   });
 
-  it('disconnects a reader that does not read, while other readers receive everything', async () => {
+  it('a client that does not read its event stream is disconnected, and others receive everything', async () => {
     const before = harness.app.streams.count;
     const slow = connect(Number(new URL(harness.url).port), '127.0.0.1');
     slow.on('error', () => undefined);
@@ -310,7 +310,7 @@ describe('an organization’s event stream', () => {
     await waitFor('all readers to be disconnected', () => harness.app.streams.count === before);
   });
 
-  it('shares one limit with the streams of agents, and ends a stream with its key', async () => {
+  it('event streams of an organization and its agents share one limit, and each ends with its key', async () => {
     const database = { url: harness.databaseUrl } as never;
     const env = { EVENT_STREAMS_MAX_PER_ORGANIZATION: '2', EVENT_STREAMS_HEARTBEAT_MS: '150' };
     const small = await startHarness({ ...gateway, database, env });

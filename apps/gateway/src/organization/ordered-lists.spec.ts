@@ -62,16 +62,16 @@ describe('sorted lists of an organization', () => {
     ['status', ['delta', 'beta', 'gamma', 'Alpha']],
     ['createdAt', ['beta', 'Alpha', 'gamma', 'delta']],
     ['-createdAt', ['delta', 'gamma', 'Alpha', 'beta']],
-  ])('sorts agents by %s, with empty values last, and without repeated or missing agents', async (sort, expected) => {
+  ])('agents are sorted by %s with empty values last, and each is listed once', async (sort, expected) => {
     expect(await names(`/api/agents?sort=${sort}`, 'agents')).toEqual(expected);
   });
 
-  it('sorts filtered agents', async () => {
+  it('a filtered list of agents can be sorted', async () => {
     expect(await names('/api/agents?sort=-name&status=online', 'agents')).toEqual(['gamma', 'beta']);
     expect(await names('/api/agents?sort=name&q=ta', 'agents')).toEqual(['beta', 'delta']);
   });
 
-  it('sorts and searches workflows, schedules and batches', async () => {
+  it('workflows, schedules and batches can be sorted and searched', async () => {
     expect(await names('/api/workflows?sort=name', 'workflows')).toEqual(['apple', 'Mango', 'Zebra']);
     expect(await names('/api/workflows?sort=-createdAt', 'workflows')).toEqual(['Mango', 'apple', 'Zebra']);
     expect(await names('/api/workflows?sort=updatedAt&q=A', 'workflows')).toEqual(['Zebra', 'apple', 'Mango']);
@@ -89,7 +89,7 @@ describe('sorted lists of an organization', () => {
     expect(await batches('q=mango')).toEqual([2]);
   });
 
-  it('refuses an unknown order, and a cursor of another order', async () => {
+  it('a sorted list refuses an unknown order and a cursor of another order', async () => {
     const { body } = await tenant.api.get('/api/agents?sort=name&limit=1');
     for (const query of [
       'sort=boot',

@@ -58,7 +58,7 @@ describe('language models', () => {
     const own = () => ({ baseUrl: fake.url, name: fake.name, apiKeyVaultKey: 'OWN_MODEL_KEY' });
     const putKey = (value = 'own-key-of-acme') => tenant.as.admin.put('/api/vault/OWN_MODEL_KEY', { value });
 
-    it('changes and deletes a model only at the revision that If-Match names', async () => {
+    it('an organization’s model is changed and deleted only at the revision that If-Match names', async () => {
       const { admin } = tenant.as;
       await putKey();
       const match = (etag: string) => admin.with({ 'if-match': etag });
@@ -75,7 +75,7 @@ describe('language models', () => {
       expect((await match('*').put(path, own())).status).toBe(412);
     });
 
-    it('lets admins set, read and delete a model without showing its key, and audits the changes', async () => {
+    it('only admins can set, read and delete the organization’s model, and never see its key', async () => {
       const { admin, member } = tenant.as;
       expect(await admin.get(path)).toMatchObject({ status: 404 });
       await putKey();
@@ -107,14 +107,14 @@ describe('language models', () => {
       ['an address that is not http', { baseUrl: 'ftp://example.com' }, 'baseUrl'],
       ['an unknown secret', { apiKeyVaultKey: 'NOBODYS_KEY' }, 'apiKeyVaultKey'],
       ['an empty name', { name: '' }, 'name'],
-    ])('refuses a model with %s, and changes nothing', async (_, change, field) => {
+    ])('an organization’s model with %s is refused and nothing changes', async (_, change, field) => {
       await putKey();
       const answer = await tenant.as.admin.put(path, { ...own(), ...change });
       expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_payload', errors: [{ field }] } });
       expect(await tenant.as.admin.get(path)).toMatchObject({ status: 404 });
     });
 
-    it('fails calls without calling another model if the secret was deleted', async () => {
+    it('a model call fails, and calls no other model, if the secret with the model’s key was deleted', async () => {
       await putKey();
       await tenant.as.admin.put(path, own());
       await tenant.as.admin.delete('/api/vault/OWN_MODEL_KEY');
@@ -124,7 +124,7 @@ describe('language models', () => {
   });
 
   describe('costs of model calls', () => {
-    it('adds each call to costs by model, machine and day, and to the month’s spend', async () => {
+    it('a model call is added to the costs by model, machine and day, and to the month’s spend', async () => {
       await price();
       const { id: agentId } = await makeAgent(harness.db, {
         organizationId: tenant.organizationId,
@@ -167,7 +167,7 @@ describe('language models', () => {
       expect(await costsBy('model')).toMatchObject({ totalUsd: total });
     });
 
-    it('charges nothing for failed calls, and records that they failed', async () => {
+    it('a failed model call costs nothing and is recorded as failed', async () => {
       await price();
       fake.answers(() => ({ status: 500, headers: { 'retry-after': '0' } }));
       await expect((await open()).chat({ messages: hello })).rejects.toMatchObject({ code: 'model_failed' });
@@ -175,7 +175,7 @@ describe('language models', () => {
       expect(await costsBy('model')).toMatchObject({ totalUsd: 0, groups: [] });
     });
 
-    it('charges nothing without a price, until a price is set and the costs are recomputed', async () => {
+    it('a model call without a price costs nothing until a price is set and costs are recomputed', async () => {
       fake.says({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
       await (await open()).chat({ messages: hello });
       expect(await costsBy('model')).toMatchObject({ totalUsd: 0, groups: [{ runs: 0, totalUsd: 0 }] });
@@ -193,7 +193,7 @@ describe('language models', () => {
   });
 
   describe('limits for model calls', () => {
-    it('refuses calls when the month’s spend is used up', async () => {
+    it('model calls are refused when the month’s spend limit is used up', async () => {
       await price();
       await limit(0.4);
       fake.says({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
@@ -207,7 +207,7 @@ describe('language models', () => {
       expect(await model.chat({ messages: hello })).toMatchObject({ content: 'Again.' });
     });
 
-    it('refuses calls of a suspended organization', async () => {
+    it('model calls of a suspended organization are refused', async () => {
       await harness.db.query('system', 'UPDATE organization SET suspended = true WHERE id = $1', [
         tenant.organizationId,
       ]);
@@ -215,7 +215,7 @@ describe('language models', () => {
       expect(fake.calls).toEqual([]);
     });
 
-    it('allows calls when the month’s runs are used up, because calls are not runs', async () => {
+    it('model calls are allowed when the month’s run limit is used up, because they are not runs', async () => {
       await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 0 });
       fake.says('Still here.');
       expect(await (await open()).chat({ messages: hello })).toMatchObject({ content: 'Still here.' });
@@ -224,7 +224,7 @@ describe('language models', () => {
 });
 
 describe('a deployment without a language model', () => {
-  it('reports model_not_configured', async () => {
+  it('a model cannot be opened without a configured one, which is reported as model_not_configured', async () => {
     const harness = await startHarness(gateway);
     const { organizationId } = await harness.makeTenant();
     await expect(openModel(partsOf(harness), { organizationId, purpose: 'chat' })).rejects.toMatchObject({

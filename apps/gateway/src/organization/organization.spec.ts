@@ -14,7 +14,7 @@ describe('settings and vault at the gateway', () => {
   const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
 
   describe('settings', () => {
-    it('have defaults, change by field, and refuse invalid values', async () => {
+    it('organization settings have defaults, change field by field, and refuse invalid values', async () => {
       const { as } = await harness.makeTenant();
       const before = await as.viewer.get('/api/organization/settings');
       expect(before.body).toEqual({
@@ -78,7 +78,7 @@ describe('settings and vault at the gateway', () => {
       });
     });
 
-    it('change only the revision that If-Match names', async () => {
+    it('organization settings change only at the revision that If-Match names', async () => {
       const { as } = await harness.makeTenant();
       const first = (await as.admin.get('/api/organization/settings')).headers.get('etag')!;
       const change = (ifMatch: string, minutes: number) =>
@@ -100,7 +100,7 @@ describe('settings and vault at the gateway', () => {
   });
 
   describe('the vault', () => {
-    it('shows names and dates of secrets, and stores their values sealed', async () => {
+    it('the vault shows names and dates of secrets, and stores their values sealed', async () => {
       const put = await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2-very-secret' });
       expect(put.body).toEqual({
         key: 'PORTAL_PASSWORD',
@@ -121,7 +121,7 @@ describe('settings and vault at the gateway', () => {
       expect((await tenant.as.admin.delete('/api/vault/PORTAL_PASSWORD')).status).toBe(404);
     });
 
-    it('refuses names that a script’s environment cannot have', async () => {
+    it('the vault refuses names that a script’s environment cannot have', async () => {
       for (const key of [
         'PATH',
         'HOME',

@@ -123,7 +123,7 @@ describe('searched lists', () => {
     return body[items].map(named) as string[];
   };
 
-  it.each(lists)('finds part of a name in $path, ignoring case, and nothing else', async (list) => {
+  it.each(lists)('a search in $path finds part of a name, ignoring case, and nothing else', async (list) => {
     expect(await read(list, 'limit=200')).toEqual(expect.arrayContaining(list.names));
     for (const part of list.parts) {
       expect([part, await read(list, `q=${encodeURIComponent(part)}`)]).toEqual([part, [list.names[1]]]);
@@ -133,7 +133,7 @@ describe('searched lists', () => {
     expect(await read(list, 'q=%25%25')).toEqual([]);
   });
 
-  it('ignores case in every alphabet, and sorts by name', async () => {
+  it('lists ignore case in every alphabet when they are searched and sorted by name', async () => {
     const { organizationId } = tenant;
     const { api } = tenant;
     for (const name of ['Zahn', 'ÉTÉ und Ärzte', 'Журнал', 'apple', 'Ähre']) {
@@ -176,7 +176,7 @@ describe('searched lists', () => {
     expect(await entries('öffnet%portal')).toEqual([]);
   });
 
-  it('continues a search after its last row, page by page', async () => {
+  it('a search continues after the last row of its previous page', async () => {
     const [users] = lists;
     const first = await tenant.as.admin.get('/api/users?q=searched.example&limit=1');
     const second = await tenant.as.admin.get(`/api/users?q=searched.example&limit=1&cursor=${first.body.nextCursor}`);
@@ -184,7 +184,7 @@ describe('searched lists', () => {
     expect(second.body.nextCursor).toBeNull();
   });
 
-  it('finds audit entries by actor, action and target', async () => {
+  it('audit entries are found by part of their action or target', async () => {
     const actions = async (q: string) =>
       (await tenant.as.admin.get(`/api/audit?q=${encodeURIComponent(q)}`)).body.entries.map(
         (entry: any) => entry.action,
@@ -194,7 +194,7 @@ describe('searched lists', () => {
     expect(await actions('nobody-is-called-so')).toEqual([]);
   });
 
-  it('filters schedules by enabled and paused', async () => {
+  it('schedules can be listed by whether they are enabled', async () => {
     const names = async (query: string) =>
       (await tenant.as.viewer.get(`/api/schedules?${query}`)).body.schedules.map(({ name }: { name: string }) => name);
     expect(await names('enabled=false')).toEqual(['Borea nightly']);

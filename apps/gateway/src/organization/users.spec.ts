@@ -14,7 +14,7 @@ describe('users at the gateway', () => {
   const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
 
   describe('users', () => {
-    it('creates, reads, lists, changes and disables users', async () => {
+    it('an admin can create, read, list, change and disable users', async () => {
       const created = await tenant.as.admin.post('/api/users', {
         email: 'Dana@Example.com',
         password: testPassword,
@@ -51,7 +51,7 @@ describe('users at the gateway', () => {
       expect((await tenant.as.admin.get(`/api/users/${created.body.id}`)).body.disabled).toBe(true);
     });
 
-    it('requires passwords of 12 to 128 characters that are neither common nor the email address', async () => {
+    it('a password must have 12 to 128 characters and be neither common nor the email address', async () => {
       const email = 'longer.name@example.com';
       const create = (password: string, address = email) =>
         tenant.as.admin.post('/api/users', { email: address, password, role: 'viewer' });
@@ -71,7 +71,7 @@ describe('users at the gateway', () => {
       expect(organization.body.errors[0].field).toBe('adminPassword');
     });
 
-    it('lets users change their password with the old one, which ends other sessions and sign-ins', async () => {
+    it('users can change their password with the old one, which ends their other sessions', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const [here, elsewhere] = [
         await harness.http.signIn(user.email, testPassword),
@@ -102,7 +102,7 @@ describe('users at the gateway', () => {
       expect(entries[0]).toMatchObject({ action: 'user.change_password', changes: {} });
     });
 
-    it('ends all sessions of a user after a new password', async () => {
+    it('a password that an admin sets ends all sessions of the user', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const client = await harness.http.signIn(user.email, testPassword);
       await tenant.as.admin.patch(`/api/users/${user.id}`, { password: 'another password' });
@@ -111,7 +111,7 @@ describe('users at the gateway', () => {
       await harness.http.signIn(user.email, 'another password');
     });
 
-    it('allows one account per email address over all organizations', async () => {
+    it('an email address can have one account over all organizations', async () => {
       const other = await harness.makeTenant();
       const body = { email: 'unique@example.com', password: testPassword, role: 'viewer' };
       expect((await tenant.as.admin.post('/api/users', body)).status).toBe(201);
@@ -123,7 +123,7 @@ describe('users at the gateway', () => {
       ]);
     });
 
-    it('refuses roles above the caller’s own, and changes to users with such roles', async () => {
+    it('an admin cannot assign a role above their own, or change a user with such a role', async () => {
       const raise = { email: 'x@example.com', password: testPassword, role: 'super_admin' };
       expect((await tenant.as.admin.post('/api/users', raise)).status).toBe(403);
       expect((await tenant.as.admin.patch(`/api/users/${tenant.userIds.super_admin}`, { role: 'viewer' })).status).toBe(
@@ -134,7 +134,7 @@ describe('users at the gateway', () => {
       );
     });
 
-    it('keeps the last admin who can sign in', async () => {
+    it('the last admin who can sign in cannot be disabled or lose the role', async () => {
       const lonely = await harness.makeTenant();
       await lonely.as.admin.delete(`/api/users/${lonely.userIds.member}`);
       await lonely.as.super_admin.patch(`/api/users/${lonely.userIds.super_admin}`, { disabled: true });

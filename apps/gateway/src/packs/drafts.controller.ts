@@ -43,8 +43,8 @@ import { asLegacyFailure, deprecationHeaders } from './legacy-publish';
 const mebibyte = 1024 * 1024;
 const directLimit = 24 * mebibyte;
 const draftOf = (packId: string) => `/api/workflow-packs/${packId}/draft`;
-/** Bundles take long to store and to check, so these requests have no timeout; the client decides how long it waits. */
-const takesItsTime = true;
+/** Bundles take long to store and to check, so these requests have no timeout. The client decides how long to wait. */
+const hasNoTimeout = true;
 
 @ApiTags('Workflow packs')
 @Controller('/api/workflow-packs/:id')
@@ -82,7 +82,7 @@ export class DraftsController {
     answer: PackDraft,
     errors: ['not_found', 'draft_head_conflict', 'bundle_rejected'],
     etag: 'change',
-    waits: takesItsTime,
+    waits: hasNoTimeout,
   })
   put(
     @Mutation() mutation: MutationRequest,
@@ -107,7 +107,7 @@ export class DraftsController {
     status: 201,
     errors: ['not_found', 'draft_head_conflict', 'bundle_rejected'],
     failsAs: asLegacyFailure,
-    waits: takesItsTime,
+    waits: hasNoTimeout,
   })
   publish(
     @Mutation() mutation: MutationRequest,
@@ -173,7 +173,7 @@ export class DraftsController {
       'draft_head_conflict',
       'bundle_rejected',
     ],
-    waits: takesItsTime,
+    waits: hasNoTimeout,
   })
   async finalize(
     @Mutation() mutation: MutationRequest,
@@ -204,7 +204,7 @@ export class DraftsController {
     status: 201,
     errors: ['not_found', 'draft_head_conflict', 'bundle_rejected'],
     idempotent: true,
-    waits: takesItsTime,
+    waits: hasNoTimeout,
   })
   async import(
     @Mutation() mutation: MutationRequest,

@@ -27,7 +27,7 @@ describe('drafts of packs', () => {
     return finalize(client, packId, { uploadKey, baseRuntimeBundleId, files: bundle.files });
   };
 
-  it('creates one pack per process of the library, and changes its metadata by ETag', async () => {
+  it('a pack is created once per process of the library, and changed only with its current ETag', async () => {
     const unknown = await tenant.as.member.post('/api/workflow-packs', { workerKey: 'unknown' });
     expect([unknown.status, unknown.body.code]).toEqual([404, 'process_not_found']);
     expect((await tenant.as.member.put('/api/process-library/claims', { name: 'Claims' })).status).toBe(403);
@@ -67,7 +67,7 @@ describe('drafts of packs', () => {
     expect(listed.versions).toBeUndefined();
   });
 
-  it('accepts a draft in a request, and presigns a URL for exactly its bytes', async () => {
+  it('a draft of a pack is accepted in a request, and its presigned URL returns exactly its bytes', async () => {
     const packId = await makePack(tenant);
     expect(await draftOf(packId)).toMatchObject({ status: 404, body: { code: 'draft_not_found' } });
     const bundle = anyBundle();
@@ -99,12 +99,17 @@ describe('drafts of packs', () => {
     ['text that is not base64', { bundleBase64: 'a b=' }, 400, 'invalid_payload'],
     ['base64 for URLs', { bundleBase64: 'ab-_' }, 400, 'invalid_payload'],
     ['base64 without its padding', { bundleBase64: 'YQ' }, 400, 'invalid_payload'],
-    ['17 MiB', { bundleBase64: 'A'.repeat(23_770_000) }, 413, 'payload_too_large'],
+    ['more than 16 MiB', { bundleBase64: 'A'.repeat(23_770_000) }, 413, 'payload_too_large'],
     ['a file that is not a zip', { bundleBase64: 'aGVsbG8=' }, 422, 'bundle_rejected'],
-    ['another inventory', { files: [] }, 422, 'bundle_rejected'],
+    ['an inventory that does not match the zip', { files: [] }, 422, 'bundle_rejected'],
     ['an invalid digest', { files: [{ path: 'a', size: 1, sha256: 'x' }] }, 400, 'invalid_payload'],
-    ['another base', { baseRuntimeBundleId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 409, 'draft_head_conflict'],
-  ])('refuses a draft with %s, and keeps the head', async (_, more, status, code) => {
+    [
+      'a base that is not the draft head',
+      { baseRuntimeBundleId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' },
+      409,
+      'draft_head_conflict',
+    ],
+  ])('a draft with %s is refused, and the draft head stays', async (_, more, status, code) => {
     const packId = await makePack(tenant);
     const { runtimeBundleId } = (await putDraft(tenant.as.member, packId, anyBundle())).body;
     const refused = await putDraft(tenant.as.member, packId, anyBundle(), more);
@@ -114,7 +119,7 @@ describe('drafts of packs', () => {
     expect(refused.body).toMatchObject({ ...more, currentRuntimeBundleId: runtimeBundleId });
   });
 
-  it('accepts the older call with a deprecation date, and returns the parser’s error for invalid JSON', async () => {
+  it('the older publish call returns a deprecation date, and the parser’s error for invalid JSON', async () => {
     const packId = await makePack(tenant);
     const path = `/api/workflow-packs/${packId}/publish-from-vm`;
     const { zip, files } = anyBundle();
@@ -137,7 +142,7 @@ describe('drafts of packs', () => {
   });
 
   describe('drafts that a machine publishes', () => {
-    it('uploads a draft directly to the store, and makes it the head once', async () => {
+    it('a machine uploads a draft directly to the store, and the draft becomes the head once', async () => {
       const packId = await makePack(tenant);
       const bundle = anyBundle();
       const begun = await tenant.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`, {
@@ -174,7 +179,7 @@ describe('drafts of packs', () => {
       expect(await finalize(tenant.worker, packId, body)).toMatchObject({ status: 409, body: { code: 'upload_used' } });
     });
 
-    it('accepts an upload key only in its own pack and organization, for 15 minutes', async () => {
+    it('an upload key is accepted only for its own pack and organization, and for 15 minutes', async () => {
       const [packId, other] = [await makePack(tenant), await makePack(tenant)];
       const foreign = await makePack(otherTenant);
       const { zip, files } = anyBundle();
@@ -199,7 +204,7 @@ describe('drafts of packs', () => {
       });
     });
 
-    it('moves the head once from one base; other requests get a conflict with both bundle ids', async () => {
+    it('the draft head moves once from one base; other requests get a conflict with both bundle ids', async () => {
       const packId = await makePack(tenant);
       for (let round = 0; round < 3; round += 1) {
         const base = await headOf(packId);
@@ -226,7 +231,7 @@ describe('drafts of packs', () => {
       }
     });
 
-    it('returns one draft to concurrent requests that finalize the same upload', async () => {
+    it('concurrent requests that finalize the same upload get the same draft', async () => {
       const packId = await makePack(tenant);
       const { zip, files } = anyBundle();
       const body = { uploadKey: await upload(tenant.worker, packId, zip), baseRuntimeBundleId: null, files };
@@ -241,7 +246,7 @@ describe('drafts of packs', () => {
       expect(rows).toHaveLength(1);
     });
 
-    it('publishes the checked bytes, not bytes that replaced them afterwards', async () => {
+    it('a draft is refused if its bytes are replaced in the store after they were checked', async () => {
       const packId = await makePack(tenant);
       const [good, evil] = [makeBundle({ 'main.py': 'good' }), makeBundle({ 'main.py': 'evil' })];
       const begun = (await tenant.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`)).body;

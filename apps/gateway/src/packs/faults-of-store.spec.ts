@@ -40,7 +40,7 @@ describe('objects of packs in the store', () => {
   const keyOf = (digest: string) => `packs/${tenant.organizationId}/bundles/${digest.slice('sha256:'.length)}.zip`;
 
   it.each(steps.flatMap((step) => [[step, 'does not answer', 503] as const, [step, 'ends the process', 500] as const]))(
-    'stores no part of a draft when %s %s, and the same finalize succeeds afterwards',
+    'no part of a draft is stored when the store operation %s %s, and the same finalize then succeeds',
     async (step, failure, status) => {
       const packId = await makePack(tenant);
       const { zip, files, digest } = anyBundle();
@@ -63,7 +63,7 @@ describe('objects of packs in the store', () => {
     },
   );
 
-  it('deletes unused uploads after a day, drafts after thirty days, and bytes with their last draft', async () => {
+  it('unused uploads are deleted after a day, drafts after 30 days, and bytes with their last draft', async () => {
     const packId = await makePack(tenant);
     const [first, version, head] = [anyBundle(), anyBundle(), anyBundle()];
     const { uploadKey } = { uploadKey: await upload(tenant.worker, packId, first.zip) };
@@ -87,7 +87,7 @@ describe('objects of packs in the store', () => {
     expect(await sizes()).toEqual([null, all[1], all[2]]);
   });
 
-  it('keeps bytes that are used again during their removal, and resumes an interrupted removal', async () => {
+  it('a bundle’s bytes stay if they are used again during their removal; a failed removal is retried', async () => {
     const packId = await makePack(tenant);
     const bundle = anyBundle();
     await putDraft(tenant.as.member, packId, bundle);

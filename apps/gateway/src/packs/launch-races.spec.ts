@@ -47,13 +47,13 @@ describe('launches while the pin of their installation changes', () => {
       for (const id of await launch()) jobs.push({ id, sentAt, answeredAt: performance.now() });
     }
   };
-  /** Waits until this many more jobs have been launched. */
-  const more = async (count: number) => {
+  /** Waits until `count` more jobs have been launched. */
+  const waitForLaunches = async (count: number) => {
     const before = jobs.length;
     await waitFor('more launches', () => Promise.resolve(jobs.length >= before + count), 30_000);
   };
 
-  it('each launch gets one complete version, and a rollback returns the queued jobs of the old one', async () => {
+  it('a launch during a pin gets one complete version; a rollback returns the queued jobs of the old one', async () => {
     const ways = ['internal_verified', 'pilot'];
     const base = await makeVersion(tenant, packId, ...ways);
     const others: string[] = [];
@@ -68,17 +68,17 @@ describe('launches while the pin of their installation changes', () => {
     const moves: { version: string; pinned: number; back: number; backAt: number; queuedJobs: string[] }[] = [];
     try {
       for (const version of others) {
-        await more(20);
+        await waitForLaunches(20);
         const pin = await tenant.as.member.post(`${path}/pin`, { versionId: version });
         expect([pin.status, pin.body.pinnedVersionId]).toEqual([200, version]);
         const pinned = performance.now();
-        await more(20);
+        await waitForLaunches(20);
         const back = performance.now();
         const { status, body } = await tenant.as.member.post(`${path}/rollback`);
         expect([status, body.installation?.pinnedVersionId]).toEqual([200, base]);
         moves.push({ version, pinned, back, backAt: performance.now(), queuedJobs: body.queuedJobs });
       }
-      await more(20);
+      await waitForLaunches(20);
     } finally {
       over = true;
     }

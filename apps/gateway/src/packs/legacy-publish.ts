@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 const deprecatedAt = Date.UTC(2026, 0, 1) / 1000;
 const sunset = new Date(Date.UTC(2027, 11, 31)).toUTCString();
 
-/** RFC 9745 and RFC 8594: the deprecation, the date of removal, and the successor. */
+/** Returns the headers for a deprecated call: its date (RFC 9745), the date of removal (RFC 8594) and the successor. */
 export function deprecationHeaders(packId: string): Record<string, string> {
   return {
     deprecation: `@${deprecatedAt}`,
@@ -13,7 +13,7 @@ export function deprecationHeaders(packId: string): Record<string, string> {
   };
 }
 
-/** Interface 7: adds the parser's message and the body's length to the error for a body that cannot be parsed. */
+/** Adds the deprecation headers to an error, and the parser's message and the body's length if the body is not JSON. */
 export function asLegacyFailure(error: AppError | undefined, request: FastifyRequest): AppError | undefined {
   if (!error) return undefined;
   const { id = '' } = (request.params ?? {}) as { id?: string };

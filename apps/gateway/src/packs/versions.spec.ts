@@ -5,8 +5,8 @@ import { type Harness, makeJob, startHarness, type Tenant } from '@muster/testin
 import { gateway } from '../gateway.harness';
 import { anyBundle, makeBundle, makePack, makeVersion, putDraft } from './bundles.harness';
 
-/** The promotions that bring a version to each stage. */
-const wayTo: Record<string, string[]> = {
+/** For each stage, the promotions that move a new version to it. */
+const promotionsTo: Record<string, string[]> = {
   draft: [],
   internal_verified: ['internal_verified'],
   pilot: ['internal_verified', 'pilot'],
@@ -41,7 +41,7 @@ describe('versions of packs', () => {
     client.post(`${versionsOf(packId)}/${versionId}/promote`, body);
   const install = async (body: object = {}) => tenant.as.member.post(installations, { packId, name: newId(), ...body });
 
-  it('publishes the current draft under the next number, each draft once', async () => {
+  it('a draft is published as a version with the next number, and each draft only once', async () => {
     const id = await makePack(tenant);
     const none = await tenant.as.member.post(versionsOf(id));
     expect([none.status, none.body.code]).toEqual([409, 'draft_not_found']);
@@ -70,9 +70,9 @@ describe('versions of packs', () => {
   });
 
   it.each(packStages.flatMap((from) => packStages.map((to) => [from, to] as const)))(
-    'allows a change from %s to %s only if the table of stages does',
+    'a version can change from stage %s to %s only if the table of stages allows it',
     async (from, to) => {
-      const versionId = await makeVersion(tenant, packId, ...wayTo[from]!);
+      const versionId = await makeVersion(tenant, packId, ...promotionsTo[from]!);
       const moved = await promote(versionId, { stage: to, reason: 'because' });
       const stageNow = async () =>
         (await tenant.as.viewer.get(`${versionsOf(packId)}?limit=1`)).body.versions[0] as Record<string, any>;
@@ -82,7 +82,7 @@ describe('versions of packs', () => {
         return;
       }
       expect([moved.status, moved.body.stage]).toEqual([200, to]);
-      expect(moved.body.history).toHaveLength(wayTo[from]!.length + 1);
+      expect(moved.body.history).toHaveLength(promotionsTo[from]!.length + 1);
       expect(moved.body.history.at(-1)).toEqual({
         ...{ from, to, reason: 'because', by: expect.stringContaining('@') },
         at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -91,7 +91,7 @@ describe('versions of packs', () => {
     },
   );
 
-  it('lets only an admin promote a version to production, deprecated and archived', async () => {
+  it('only an admin can promote a version to production, deprecated or archived', async () => {
     const versionId = await makeVersion(tenant, packId);
     for (const stage of ['production', 'deprecated', 'archived']) {
       expect((await promote(versionId, { stage }, tenant.as.member)).status).toBe(403);
@@ -101,8 +101,8 @@ describe('versions of packs', () => {
     expect((await promote(versionId, { stage: 'nonsense' })).status).toBe(400);
   });
 
-  it('keeps a version in production while an installation that is not a pilot is pinned to it', async () => {
-    const versionId = await makeVersion(tenant, packId, ...wayTo['production']!);
+  it('a version stays in production while an installation that is not a pilot is pinned to it', async () => {
+    const versionId = await makeVersion(tenant, packId, ...promotionsTo['production']!);
     const used = (await install({ versionId })).body;
     await install({ versionId, metadata: { ring: 'pilot' } });
     const refused = await promote(versionId, { stage: 'pilot' });
@@ -112,13 +112,13 @@ describe('versions of packs', () => {
   });
 
   describe('installations of packs', () => {
-    it('pins an installation to pilot and production versions of its pack, and rolls it back', async () => {
+    it('an installation can be pinned to pilot and production versions of its pack, and rolled back', async () => {
       const [first, second] = [
-        await makeVersion(tenant, packId, ...wayTo['pilot']!),
-        await makeVersion(tenant, packId, ...wayTo['production']!),
+        await makeVersion(tenant, packId, ...promotionsTo['pilot']!),
+        await makeVersion(tenant, packId, ...promotionsTo['production']!),
       ];
       const draft = await makeVersion(tenant, packId);
-      const foreign = await makeVersion(tenant, await makePack(tenant), ...wayTo['pilot']!);
+      const foreign = await makeVersion(tenant, await makePack(tenant), ...promotionsTo['pilot']!);
       const created = await install();
       expect(created).toMatchObject({ status: 201, body: { packId, pinnedVersionId: null, previousVersionId: null } });
       const path = created.headers.get('location')!;
@@ -166,11 +166,11 @@ describe('versions of packs', () => {
       ]);
     });
 
-    it('rolls back to a version that is deprecated by now, but not to an archived version', async () => {
-      const old = await makeVersion(tenant, packId, ...wayTo['production']!);
+    it('an installation can roll back to a deprecated version, but not to an archived version', async () => {
+      const old = await makeVersion(tenant, packId, ...promotionsTo['production']!);
       const path = (await install({ versionId: old })).headers.get('location')!;
       expect((await tenant.as.viewer.get(`${path}/history`)).body.history).toHaveLength(1);
-      const next = await makeVersion(tenant, packId, ...wayTo['pilot']!);
+      const next = await makeVersion(tenant, packId, ...promotionsTo['pilot']!);
       await tenant.as.member.post(`${path}/pin`, { versionId: next });
       await promote(old, { stage: 'deprecated' });
       expect((await tenant.as.member.post(`${path}/rollback`)).status).toBe(200);
@@ -186,7 +186,7 @@ describe('versions of packs', () => {
       });
     });
 
-    it('requires a unique name in the pack, and hides installations from other organizations', async () => {
+    it('an installation has a unique name in its pack and is hidden from other organizations', async () => {
       const otherTenant = await harness.makeTenant();
       const name = newId();
       const created = await install({ name });
@@ -201,7 +201,7 @@ describe('versions of packs', () => {
     });
   });
 
-  it('returns the newest 200 rows of each list with a pack', async () => {
+  it('a pack is returned with the newest 200 rows of each of its lists', async () => {
     const id = await makePack(tenant);
     await makeVersion(tenant, id);
     await harness.db.query(
@@ -229,7 +229,7 @@ describe('versions of packs', () => {
     );
   });
 
-  it('compares versions file by file, and exports them to another pack', async () => {
+  it('versions can be compared file by file and exported to another pack', async () => {
     const id = await makePack(tenant);
     const publish = async (files: Record<string, string>) => {
       await putDraft(tenant.as.member, id, makeBundle(files));

@@ -47,7 +47,7 @@ describe('batches that practices reported', () => {
     return pages;
   };
 
-  it('returns a batch as it was reported, with the cost of its job', async () => {
+  it('a pilot batch is returned as it was reported, with the cost of its job', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, totalCostMicros: 1_234_567 });
     await report(
       {
@@ -139,7 +139,7 @@ describe('batches that practices reported', () => {
     ]);
   });
 
-  it('assigns a batch to the day of its start, else its end, else its ingest, in the organization’s zone', async () => {
+  it('a pilot batch belongs to the organization’s day of its start, else of its end, else of its ingest', async () => {
     await sql(`UPDATE organization_settings SET timezone = 'America/Chicago' WHERE organization_id = $1`, [
       tenant.organizationId,
     ]);
@@ -167,7 +167,7 @@ describe('batches that practices reported', () => {
     }
   });
 
-  it('finds a batch by its job, workflow and worker key, only in its organization', async () => {
+  it('a pilot batch is found by its job, workflow and worker key, only in its organization', async () => {
     const { organizationId } = tenant;
     const job = await makeJob(harness.db, { organizationId });
     const sibling = await makeJob(harness.db, { organizationId, workflowId: job.workflowId, agentId: job.agentId });
@@ -190,7 +190,7 @@ describe('batches that practices reported', () => {
     expect((await other.api.get(sessions)).body.sessions).toEqual([]);
   });
 
-  it('replaces the session of a batch that is reported again', async () => {
+  it('a pilot batch that is reported again replaces its session', async () => {
     await report({ batchId: 'again' }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
     const [first] = await sql('SELECT id FROM pilot_batch WHERE organization_id = $1', [tenant.organizationId]);
     await summarizeAll();
@@ -202,7 +202,7 @@ describe('batches that practices reported', () => {
     expect((await tenant.api.get(`${sessions}/again`)).body).toMatchObject({ headline: 'No claims.', timeline: [] });
   });
 
-  it('keeps the totals of a batch whose job was deleted, and creates no session for it', async () => {
+  it('a pilot batch whose job was deleted keeps its totals and gets no session', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, status: 'completed' });
     await report({ batchId: 'orphan', jobId: job.id }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
     await sql('DELETE FROM job WHERE id = $1', [job.id]);
@@ -231,7 +231,7 @@ describe('batches that practices reported', () => {
       await sql('ANALYZE pilot_batch, process_library_session_summary').catch(() => undefined);
     };
 
-    it('are listed once each, page by page', async () => {
+    it('ten thousand pilot batches are listed once each, page by page', async () => {
       await fill();
       for (const [url, name] of [
         [`${batches}?limit=200`, 'batches'],

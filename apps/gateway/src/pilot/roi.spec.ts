@@ -5,7 +5,7 @@ import { gateway } from '../gateway.harness';
 describe('GET /api/pilot/roi', () => {
   let harness: Harness;
   let tenant: Tenant;
-  // 19 March 2026, 23:30 in Chicago.
+  // In Chicago, it is 23:30 on 19 March 2026.
   const clock = new FakeClock(new Date('2026-03-20T04:30:00Z'));
 
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describe('GET /api/pilot/roi', () => {
     return id;
   };
 
-  it('returns zeros and nulls without data, for today and the 29 days before in the organization’s zone', async () => {
+  it('ROI without data has zeros and nulls, for today and the 29 days before in the organization’s zone', async () => {
     const { status, body } = await roi();
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -73,7 +73,7 @@ describe('GET /api/pilot/roi', () => {
     });
   });
 
-  it('computes the same claims, times, cost and savings from rollups and from raw rows', async () => {
+  it('ROI from rollups has the same claims, times, cost and savings as ROI from raw rows', async () => {
     const jobId = await job(500_000);
     await batch('2026-03-10T15:00:00Z', [10_000_000, 20_000_000, null], jobId);
     await batch('2026-03-11T15:00:00Z', [40_000_000], jobId);
@@ -101,7 +101,7 @@ describe('GET /api/pilot/roi', () => {
   it.each([
     ['a skipped hour', '2026-03-08', ['2026-03-08T06:00:00Z', '2026-03-08T08:30:00Z', '2026-03-09T04:59:59Z']],
     ['a repeated hour', '2025-11-02', ['2025-11-02T05:00:00Z', '2025-11-02T06:30:00Z', '2025-11-03T05:59:59Z']],
-  ])('counts exactly the batches of the day with %s', async (_, day, moments) => {
+  ])('ROI counts exactly the batches of a day with %s', async (_, day, moments) => {
     for (const at of moments) await batch(at, [1_000_000]);
     const around = [new Date(Date.parse(moments[0]!) - 1000), new Date(Date.parse(moments[2]!) + 1000)];
     for (const at of around) await batch(at.toISOString(), [1_000_000]);
@@ -110,7 +110,7 @@ describe('GET /api/pilot/roi', () => {
     }
   });
 
-  it('filters by workflow', async () => {
+  it('ROI can be filtered by workflow', async () => {
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
     await batch('2026-03-10T15:00:00Z', [1_000_000], await job(70_000, workflowId));
     await batch('2026-03-10T15:00:00Z', [5_000_000], await job(20_000));
@@ -123,7 +123,7 @@ describe('GET /api/pilot/roi', () => {
     }
   });
 
-  it('reflects changes of the time zone, settings and costs at once', async () => {
+  it('ROI reflects changes of the time zone, settings and costs at once', async () => {
     const jobId = await job(100_000);
     await batch('2026-03-10T02:00:00Z', [1_000_000], jobId);
     const ofDay = async (day: string) => (await roi(`from=${day}&to=${day}`)).body;
@@ -135,7 +135,7 @@ describe('GET /api/pilot/roi', () => {
     expect(await ofDay('2026-03-10')).toMatchObject({ batches: 1, savings: { laborUsd: 28 } });
   });
 
-  it('keeps the figures when a job is deleted', async () => {
+  it('ROI keeps its figures when a job is deleted', async () => {
     const jobId = await job(100_000);
     await batch('2026-03-10T15:00:00Z', [1_000_000, 3_000_000], jobId);
     const before = (await roi()).body;
@@ -148,7 +148,7 @@ describe('GET /api/pilot/roi', () => {
     }
   });
 
-  it('accepts up to three years, and refuses an invalid range of days', async () => {
+  it('ROI accepts up to three years, and refuses an invalid range of days', async () => {
     const { status, body } = await roi('from=2023-03-01&to=2026-03-01');
     expect([status, body.daily.length]).toEqual([200, 1097]);
     for (const [query, days] of [
@@ -180,7 +180,7 @@ describe('GET /api/pilot/roi', () => {
     }
   });
 
-  it('shows nothing of another organization', async () => {
+  it('ROI shows nothing of another organization', async () => {
     await batch('2026-03-10T15:00:00Z', [1_000_000], await job(100_000));
     const other = await harness.makeTenant();
     for (const source of ['', 'source=computed']) {

@@ -1,7 +1,7 @@
 import { rebuildCostDays, refreshCostDays, verifyCostDays } from '@muster/pricing';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { endRun, report, settle } from './ended-runs.harness';
+import { endRun, report, bookCost } from './ended-runs.harness';
 
 const groupings = ['day', 'workflow', 'agent', 'schedule', 'model'];
 
@@ -37,7 +37,7 @@ describe('costs from daily rollups', () => {
     });
     return Promise.all(answers);
   };
-  const sumUp = async () => {
+  const refreshRollups = async () => {
     while ((await refreshCostDays(harness.db, tenant.organizationId)).hasMore);
   };
   const rows = async (table: string) => {
@@ -46,33 +46,33 @@ describe('costs from daily rollups', () => {
     return row!.count;
   };
 
-  it('equal the costs of the runs in every group', async () => {
+  it('costs from daily rollups equal the costs of the runs in every group', async () => {
     const before = await read();
     expect(before[0].groups).toHaveLength(15);
-    await sumUp();
+    await refreshRollups();
     expect([(await rows('run_cost_day')) > 0, await rows('run_cost_change')]).toEqual([true, 0]);
     expect(await read()).toEqual(before);
-    // Reads only the rollups.
+    // Without the runs’ components, the costs can be read only from the rollups.
     await harness.db.query('system', 'DELETE FROM run_cost_component WHERE organization_id = $1', [
       tenant.organizationId,
     ]);
     expect(await read()).toEqual(before);
   });
 
-  it('include a late report of a run at once, and after the rollups are refreshed', async () => {
-    await sumUp();
+  it('costs include a late report of a run at once, and also after the rollups are refreshed', async () => {
+    await refreshRollups();
     const [before] = await read();
     const run = { jobId: ids[9]!, organizationId: tenant.organizationId, finishedAt: '2026-03-10T01:30:00Z' };
     await report(harness.db, run, [{ model: 'm', reportedMicros: 5_000_000 }], 10);
-    await settle(harness.db, ids[9]!);
+    await bookCost(harness.db, ids[9]!);
     const late = await read();
     expect(late[0].totalUsd).toBeGreaterThan(before.totalUsd + 4);
     expect(await rows('run_cost_change')).toBeGreaterThan(0);
-    await sumUp();
+    await refreshRollups();
     expect(await read()).toEqual(late);
   });
 
-  it('use monthly rollups for whole months, until a run of the month reports late', async () => {
+  it('costs of a whole month are read from the monthly rollup until a run of the month reports late', async () => {
     const year = async (from = '2026-01-01') => {
       const answers = groupings.map((groupBy) =>
         tenant.as.viewer.get(`/api/costs?from=${from}&to=2026-08-31&groupBy=${groupBy}`),
@@ -88,10 +88,10 @@ describe('costs from daily rollups', () => {
     };
     const last = await endRun(harness.db, spent);
     const [whole, half] = [await year(), await year('2026-03-05')];
-    await sumUp();
+    await refreshRollups();
     expect([await year(), await year('2026-03-05')]).toEqual([whole, half]);
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
-    // A whole month is read only from the monthly rollup, and a part of a month never.
+    // A whole month is read only from the monthly rollup. A part of a month is never read from it.
     await harness.db.query(
       'system',
       `UPDATE run_cost_month SET ai_micros = ai_micros + 1000000 WHERE organization_id = $1 AND month = '2026-03-01'`,
@@ -105,23 +105,23 @@ describe('costs from daily rollups', () => {
 
     const run = { jobId: last.id, organizationId, finishedAt: '2026-04-01T02:00:00Z' };
     await report(harness.db, run, [{ model: 'm', reportedMicros: 5_000_000 }], 10);
-    await settle(harness.db, last.id);
+    await bookCost(harness.db, last.id);
     const late = await year();
     expect(late[1]).not.toEqual(whole[1]);
-    await sumUp();
+    await refreshRollups();
     expect(await year()).toEqual(late);
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
   });
 
-  it('use the days of the organization’s current time zone', async () => {
-    await sumUp();
+  it('costs from daily rollups use the days of the organization’s current time zone', async () => {
+    await refreshRollups();
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
     const inNewZone = await read();
-    await sumUp();
+    await refreshRollups();
     expect(await read()).toEqual(inNewZone);
   });
 
-  it('are verified against the runs day by day, and rebuilt if they differ', async () => {
+  it('daily cost rollups are verified against the runs day by day, and rebuilt if they differ', async () => {
     const { organizationId } = tenant;
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
     const before = await read();

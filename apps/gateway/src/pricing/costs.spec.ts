@@ -1,6 +1,6 @@
 import { type Harness, longForm, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { endRun, report, settle } from './ended-runs.harness';
+import { endRun, report, bookCost } from './ended-runs.harness';
 
 describe('costs', () => {
   let harness: Harness;
@@ -26,7 +26,7 @@ describe('costs', () => {
   }
 
   describe('costs of a run', () => {
-    it('consist of its model usage, its machine time, and the rest of the cost that its worker reported', async () => {
+    it('a run’s cost is its model usage, its machine time, and the rest of what its worker reported', async () => {
       const { id } = await run({
         finishedAt: '2026-03-10T12:00:00Z',
         ms: 90_000,
@@ -96,7 +96,7 @@ describe('costs', () => {
       expect((await get(`/api/jobs/${id}`)).body.totalCostUsd).toBe(0.01);
     });
 
-    it('use the machine’s own hourly price before the organization’s, as it was at the end of the run', async () => {
+    it('a run’s cost uses the machine’s hourly price before the organization’s, as of the end of the run', async () => {
       const created = await tenant.as.admin.post('/api/agents', {
         name: 'Large',
         provider: 'external',
@@ -106,7 +106,7 @@ describe('costs', () => {
       const large = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: 3_600_000, agentId: created.body.agent.id });
       const plain = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: 3_600_000 });
       await tenant.as.admin.patch('/api/organization/settings', { hourlyComputeUsd: 9 });
-      await settle(harness.db, plain.id);
+      await bookCost(harness.db, plain.id);
       const totals = [large, plain].map(async ({ id }) => (await get(`/api/jobs/${id}/cost`)).body.totalUsd);
       expect(await Promise.all(totals)).toEqual([1.5, 0.12]);
       for (const hourlyUsd of [-1, 10_001, '1', 0.0000001, null]) {
@@ -116,7 +116,7 @@ describe('costs', () => {
       }
     });
 
-    it('are zero before they are computed, without a start, and if the clock was turned back', async () => {
+    it('a run’s cost is zero before it is computed, without a start, and if the clock was turned back', async () => {
       const { id } = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: null });
       const { id: turned } = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: -5_000 });
       await harness.db.query('system', 'DELETE FROM run_cost WHERE job_id = $1', [id]);
@@ -129,14 +129,14 @@ describe('costs', () => {
       expect((await get(`/api/jobs/${turned}/cost`)).body.components).toMatchObject([{ quantity: 0, amountUsd: 0 }]);
     });
 
-    it('include late usage, also while other reports book the cost concurrently', async () => {
+    it('a run’s cost includes late usage, also while other reports book the cost concurrently', async () => {
       const finishedAt = '2026-03-10T12:00:00Z';
       const { id } = await run({ finishedAt });
       const ref = { jobId: id, organizationId: tenant.organizationId, finishedAt };
       await Promise.all(
         Array.from({ length: 8 }, async (_, at) => {
           await report(harness.db, ref, [{ model: 'm', reportedMicros: 1_000 }], 10 + at);
-          await settle(harness.db, id);
+          await bookCost(harness.db, id);
         }),
       );
       const { totalUsd, components } = (await get(`/api/jobs/${id}/cost`)).body;
@@ -145,7 +145,7 @@ describe('costs', () => {
       expect((await get('/api/usage?month=2026-03')).body.spendUsd).toBe(0.008);
     });
 
-    it('are computed for tens of thousands of usages', async () => {
+    it('a run’s cost is computed for tens of thousands of model usages', async () => {
       const count = longForm('COST_USAGES', { short: 20_000, long: 100_000 });
       const { id } = await run({ finishedAt: '2026-03-10T12:00:00Z' });
       await harness.db.query(
@@ -154,14 +154,14 @@ describe('costs', () => {
          SELECT $1, 1, n, $2, 'acme', 'm' || n % 1000, 1, 1 FROM generate_series(1, $3::int) n`,
         [id, tenant.organizationId, count],
       );
-      await settle(harness.db, id);
+      await bookCost(harness.db, id);
       const { totalUsd, components } = (await get(`/api/jobs/${id}/cost`)).body;
       expect(totalUsd).toBe(count / 1_000_000);
       expect(components.length).toBeLessThan(700);
     }, 30_000);
   });
 
-  it('groups costs by the day of the run’s end in the organization’s time zone', async () => {
+  it('costs are grouped by the day of the run’s end in the organization’s time zone', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
     await run({ finishedAt: '2026-03-09T10:59:59.999Z', ms: 3_600_000 });
     await run({ finishedAt: '2026-03-09T11:00:00.000Z', ms: 3_600_000 });
@@ -183,7 +183,7 @@ describe('costs', () => {
     });
   });
 
-  it('groups costs by workflow, agent, schedule and model, with the same total in each grouping', async () => {
+  it('costs by workflow, agent, schedule and model have the same total in each grouping', async () => {
     const { organizationId } = tenant;
     const workflow = await makeWorkflow(harness.db, { organizationId, name: '=Claims, "all"' });
     const agent = await makeAgent(harness.db, { organizationId, name: 'Front desk' });
@@ -236,7 +236,7 @@ describe('costs', () => {
     expect((await otherTenant.as.viewer.get(`/api/jobs/${deleted.id}/cost`)).status).toBe(404);
   });
 
-  it('returns the last thirty days if no range is requested', async () => {
+  it('costs of the last thirty days are returned if no range is requested', async () => {
     const { from, to } = (await get('/api/costs')).body;
     expect((Date.parse(to) - Date.parse(from)) / 86_400_000).toBe(29);
   });
@@ -247,7 +247,7 @@ describe('costs', () => {
     ['from', 'from=2026-02-29&to=2026-03-01'],
     ['from', 'from=2026-03-01T00:00:00Z'],
     ['groupBy', 'groupBy=month'],
-  ])('refuses costs with an invalid %s', async (field, query) => {
+  ])('a request for costs with an invalid %s is refused', async (field, query) => {
     for (const path of ['/api/costs', '/api/costs/export']) {
       const answer = await get(`${path}?${query}`);
       expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);

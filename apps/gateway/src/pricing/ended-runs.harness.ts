@@ -6,19 +6,19 @@ export interface Used {
   model: string;
   input?: number;
   output?: number;
-  /** Cost that its worker reported, in micro-dollars. */
+  /** Cost of this model usage that the worker reported, in micro-dollars. */
   reportedMicros?: number | null;
-  /** Time of its step; the end of the run if absent. */
+  /** Time of the step that used the model; the end of the run if absent. */
   at?: string;
 }
 
 export interface EndedRun {
   organizationId: string;
   finishedAt: string;
-  /** Runtime in milliseconds; null if it never started. */
+  /** Runtime in milliseconds; null if the run never started. */
   ms?: number | null;
   used?: Used[];
-  /** Cost of the whole run that its worker reported, in micro-dollars. */
+  /** Cost of the whole run that the worker reported, in micro-dollars. */
   reportedMicros?: number;
   agentId?: string;
   workflowId?: string;
@@ -41,7 +41,7 @@ export async function endRun(
     reportedCostMicros: reportedMicros ?? null,
   });
   await report(db, { jobId: job.id, organizationId, finishedAt }, used);
-  await settle(db, job.id);
+  await bookCost(db, job.id);
   return job;
 }
 
@@ -78,6 +78,6 @@ export async function report(
   }
 }
 
-export function settle(db: Harness['db'], jobId: string) {
+export function bookCost(db: Harness['db'], jobId: string) {
   return db.transaction('system', (tx) => bookJobCost(tx, jobId));
 }

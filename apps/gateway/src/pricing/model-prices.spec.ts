@@ -2,7 +2,7 @@ import { bookJobCost } from '@muster/jobs';
 import { recomputeCosts } from '@muster/pricing';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { endRun, report, settle } from './ended-runs.harness';
+import { endRun, report, bookCost } from './ended-runs.harness';
 
 describe('prices of models', () => {
   let harness: Harness;
@@ -32,7 +32,7 @@ describe('prices of models', () => {
   const run = (finishedAt: string, ...used: Parameters<typeof report>[2]) =>
     endRun(harness.db, { organizationId: tenant.organizationId, finishedAt, used });
 
-  it('prefers an organization’s own prices to the default ones, and replaces them as a whole', async () => {
+  it('an organization’s own model prices precede the default ones, and are replaced as a whole', async () => {
     const before = (await tenant.as.viewer.get(path)).body.prices;
     expect(before.length).toBeGreaterThan(20);
     expect(before.every(({ source }: { source: string }) => source === 'default')).toBe(true);
@@ -52,7 +52,7 @@ describe('prices of models', () => {
     });
   });
 
-  it('stores one of several concurrent lists completely', async () => {
+  it('one of several concurrent lists of model prices is stored completely', async () => {
     const lists = [1, 2, 3, 4].map((usd) => Array.from({ length: 50 }, (_, at) => price(`m${at}`, usd)));
     const answers = await Promise.all(lists.map((list) => put(...list)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
@@ -63,7 +63,7 @@ describe('prices of models', () => {
     expect(new Set(own.map((each: { inputUsdPerMillion: number }) => each.inputUsdPerMillion)).size).toBe(1);
   });
 
-  it('replaces own and default prices only at the revision that If-Match names', async () => {
+  it('own and default model prices are replaced only at the revision that If-Match names', async () => {
     for (const [client, url, source] of [
       [tenant.as.admin, path, 'organization'],
       [tenant.as.super_admin, '/api/admin/model-prices', 'default'],
@@ -98,26 +98,26 @@ describe('prices of models', () => {
     ['prices.0.model', price('', 1)],
     ['prices.0.model', price('m'.repeat(201), 1)],
     ['prices.0.source', { ...price('m', 1), source: 'default' }],
-  ])('refuses prices with an invalid %s, and changes nothing', async (field, bad) => {
+  ])('model prices with an invalid %s are refused and change nothing', async (field, bad) => {
     await put(price('kept', 1));
     const answer = await put(bad);
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
     expect((await tenant.as.viewer.get(path)).body.prices[0].model).toBe('kept');
   });
 
-  it('refuses two prices of one model and day, ignoring case', async () => {
+  it('two prices of one model that start on the same day are refused, ignoring case', async () => {
     const answer = await put(price('GPT', 1), price('gpt', 2));
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'prices.1']);
   });
 
-  it('refuses too many prices, and half a surrogate pair in a name', async () => {
+  it('a list of too many model prices, or with half a surrogate pair in a name, is refused', async () => {
     expect((await put(...Array.from({ length: 2001 }, (_, at) => price(`m${at}`, 1)))).status).toBe(400);
     expect((await put(...Array.from({ length: 100_000 }, () => ({})))).status).toBe(400);
     expect((await put(price('\ud800', 1))).status).toBe(400);
     expect((await put(price('🦷', 1))).status).toBe(200);
   });
 
-  it('applies the latest price that starts on or before the usage’s UTC day, ignoring case', async () => {
+  it('model usage is charged the latest price that starts on or before its UTC day, ignoring case', async () => {
     await put(price('M', 1, '2026-03-01'), price('m', 2, '2026-03-10'), price('m', 4, '2026-04-01'));
     const used = (at: string) => ({ provider: 'Acme', model: 'm', input: 1_000_000, at });
     const { id } = await run(
@@ -130,7 +130,7 @@ describe('prices of models', () => {
     const { components, totalUsd } = await costOf(id);
     expect(totalUsd).toBe(4);
     expect(components.filter(({ unit }: { unit: string }) => unit === 'input_token')).toEqual([
-      // For two prices in one run, the average price of a token.
+      // If two prices apply within a run, the component shows the average price of a token.
       {
         kind: 'ai',
         provider: 'Acme',
@@ -153,14 +153,14 @@ describe('prices of models', () => {
     ]);
   });
 
-  it('does not apply later prices to ended runs, even with late usage, until their costs are recomputed', async () => {
+  it('a later model price does not apply to ended runs, even with late usage, until they are recomputed', async () => {
     await put(price('m', 1));
     const finishedAt = '2026-03-10T12:00:00Z';
     const { id } = await run(finishedAt, { model: 'm', input: 1_000_000 }, { model: 'free', input: 1_000_000 });
     await put(price('m', 5), price('free', 7));
     const ref = { jobId: id, organizationId: tenant.organizationId, finishedAt };
     await report(harness.db, ref, [{ model: 'm', input: 1_000_000 }], 10);
-    await settle(harness.db, id);
+    await bookCost(harness.db, id);
     expect((await costOf(id)).totalUsd).toBe(2);
 
     const otherTenant = await harness.makeTenant();
@@ -175,7 +175,7 @@ describe('prices of models', () => {
     expect((await costOf(id)).totalUsd).toBe(17);
     const done = await tenant.as.viewer.get(requested.headers.get('location')!);
     expect(done.body).toMatchObject({ status: 'done', runs: 1, changed: 1 });
-    // A second message changes nothing.
+    // A second message for the same recompute changes nothing.
     await recompute(requested.body.recomputeId);
     expect((await tenant.as.viewer.get(requested.headers.get('location')!)).body).toEqual(done.body);
     expect((await otherTenant.as.viewer.get(`/api/jobs/${other.id}/cost`)).body.totalUsd).toBe(0.000005);
@@ -188,7 +188,7 @@ describe('prices of models', () => {
     });
   });
 
-  it('recomputes only runs of the requested days in the organization’s time zone', async () => {
+  it('a recompute of costs covers only runs of the requested days in the organization’s time zone', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'America/Chicago' });
     const used = { model: 'm', input: 1_000_000, at: '2026-03-10T00:00:00Z' };
     const before = await run('2026-03-10T04:59:59Z', used);
@@ -207,11 +207,11 @@ describe('prices of models', () => {
     { from: '2020-01-01', to: '2026-01-01' },
     { from: '2026-02-30', to: '2026-03-01' },
     { from: '2026-03-01' },
-  ])('refuses to recompute %j', async (body) => {
+  ])('a recompute of costs is refused for %j', async (body) => {
     expect((await tenant.as.admin.post(`${path}/recompute`, body)).status).toBe(400);
   });
 
-  it('lets a super_admin replace the default prices, also by an empty list', async () => {
+  it('a super_admin can replace the default model prices, also by an empty list', async () => {
     const admin = '/api/admin/model-prices';
     const shipped = (await tenant.as.super_admin.get(admin)).body.prices;
     const replaced = await tenant.as.super_admin.put(admin, { prices: [price('m', 3)] });

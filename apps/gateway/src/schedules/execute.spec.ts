@@ -8,7 +8,7 @@ describe('executing schedules', () => {
   afterAll(() => fixture.harness.close());
   beforeEach(() => fixture.begin());
 
-  it('launches due schedules, reports the outcomes, and gives the job the schedule’s options', async () => {
+  it('a due schedule launches a job with the schedule’s options, and the outcome is reported', async () => {
     const id = await fixture.make({
       vaultKeys: [],
       maxRuntimeMinutes: 30,
@@ -67,7 +67,7 @@ describe('executing schedules', () => {
     expect(await fixture.read(id)).toMatchObject({ lastResult: 'skipped', lastRunJobId: jobId });
   });
 
-  it('changes nothing in a dry run', async () => {
+  it('a dry run of schedules changes nothing', async () => {
     const id = await fixture.make();
     fixture.clock.set('2026-03-02T09:07:30.000Z');
     const state = async () => [
@@ -88,7 +88,7 @@ describe('executing schedules', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('launches a forced schedule each time, and keeps its timetable', async () => {
+  it('a forced schedule launches a job each time and keeps its timetable', async () => {
     const id = await fixture.make();
     const forced = await fixture.execute({ force: true, scheduleId: id });
     expect(forced).toMatchObject({ scanned: 1, launched: [{ scheduleId: id }], skipped: [] });
@@ -104,7 +104,7 @@ describe('executing schedules', () => {
     expect(await fixture.jobs()).toHaveLength(3);
   });
 
-  it('refuses force without a schedule, invalid limits, and schedules of other organizations', async () => {
+  it('a forced run needs a schedule’s id, a limit must be valid, and other organizations get 404', async () => {
     const answer = await fixture.tenant.api.post('/api/schedules/execute', { force: true });
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'scheduleId']);
     expect((await fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId: null })).status).toBe(
@@ -120,7 +120,7 @@ describe('executing schedules', () => {
     }
   });
 
-  it('skips a schedule that is not due or disabled, unless forced', async () => {
+  it('a schedule that is not due or is disabled is skipped unless it is forced', async () => {
     const id = await fixture.make();
     expect(await fixture.execute({ scheduleId: id })).toMatchObject({ scanned: 1, skipped: [{ reason: 'not_due' }] });
     await fixture.tenant.api.put(`/api/schedules/${id}`, { enabled: false });
@@ -128,7 +128,7 @@ describe('executing schedules', () => {
     expect(await fixture.execute({ scheduleId: id, force: true })).toMatchObject({ launched: [{ scheduleId: id }] });
   });
 
-  it('processes no more due schedules than its limit, the longest due first', async () => {
+  it('no more due schedules are executed than the limit, the longest due first', async () => {
     const first = await fixture.make({ cronExpression: '1 * * * *' });
     await fixture.make({ cronExpression: '2 * * * *' });
     fixture.clock.set('2026-03-02T09:03:10.000Z');
@@ -140,7 +140,7 @@ describe('executing schedules', () => {
     expect(await fixture.execute({ limit: 100 })).toMatchObject({ scanned: 1 });
   });
 
-  it('skips within the idempotency window, forced or not', async () => {
+  it('a schedule is skipped within its idempotency window, forced or not', async () => {
     const id = await fixture.make({ idempotencyWindowMinutes: 10 });
     await fixture.execute({ force: true, scheduleId: id });
     expect(await fixture.execute({ force: true, scheduleId: id })).toMatchObject({
@@ -152,7 +152,7 @@ describe('executing schedules', () => {
     expect(await fixture.execute()).toMatchObject({ launched: [{ scheduleId: id }] });
   });
 
-  it('skips a schedule if the billing gate is closed or a secret is missing', async () => {
+  it('a schedule is skipped if the billing gate is closed or a secret is missing', async () => {
     await fixture.tenant.as.admin.put('/api/vault/PORTAL', { value: 'hunter2' });
     const id = await fixture.make({ vaultKeys: ['PORTAL'] });
     await fixture.tenant.as.admin.delete('/api/vault/PORTAL');
@@ -174,7 +174,7 @@ describe('executing schedules', () => {
     ]);
   });
 
-  it('wakes a stopped agent unless auto-wake is off; force wakes it anyway', async () => {
+  it('a schedule wakes a stopped agent unless auto-wake is off, and always if it is forced', async () => {
     const asleep = (
       await makeAgent(fixture.harness.db, {
         organizationId: fixture.tenant.organizationId,
@@ -207,7 +207,7 @@ describe('executing schedules', () => {
     });
   });
 
-  it('records a refused launch as failed, and continues with the next schedule', async () => {
+  it('a schedule whose launch is refused is recorded as failed, and the next schedule is executed', async () => {
     const bad = await fixture.make();
     const good = await fixture.make({ name: 'good' });
     await fixture.rows(
@@ -229,7 +229,7 @@ describe('executing schedules', () => {
     });
   });
 
-  it('clears a schedule’s last job when that job is deleted', async () => {
+  it('a schedule’s last job is cleared when that job is deleted', async () => {
     const id = await fixture.make();
     const { launched } = await fixture.execute({ force: true, scheduleId: id });
     const { jobId } = launched[0];

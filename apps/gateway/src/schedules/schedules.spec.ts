@@ -8,7 +8,7 @@ describe('schedules', () => {
   afterAll(() => fixture.harness.close());
   beforeEach(() => fixture.begin());
 
-  it('creates a schedule with all defaults, and returns its next run', async () => {
+  it('a new schedule has all defaults and shows its next run', async () => {
     const created = await fixture.tenant.as.member.post('/api/schedules', fixture.body());
     expect(created.status).toBe(201);
     expect(created.headers.get('location')).toBe(`/api/schedules/${created.body.id}`);
@@ -47,7 +47,7 @@ describe('schedules', () => {
     expect((await fixture.tenant.as.admin.get('/api/audit?action=schedule.create')).body.entries).toHaveLength(1);
   });
 
-  it('keeps a concurrent change of another field', async () => {
+  it('a change of a schedule keeps a concurrent change of another field', async () => {
     const id = await fixture.make();
     const [answer] = await behindLock(
       fixture.harness.db,
@@ -58,7 +58,7 @@ describe('schedules', () => {
     expect(answer).toMatchObject({ status: 200, body: { name: 'Renamed', maxRetries: 7 } });
   });
 
-  it('applies a schedule’s budget to each of its runs', async () => {
+  it('a schedule’s budget applies to each of its runs', async () => {
     const id = await fixture.make({ maxCostUsd: 3 });
     expect(await fixture.read(id)).toMatchObject({ maxCostUsd: 3 });
     const run = await fixture.tenant.api.post('/api/schedules/execute', { scheduleId: id, force: true });
@@ -68,7 +68,7 @@ describe('schedules', () => {
     expect(changed.body.maxCostUsd).toBeNull();
   });
 
-  it('adds a schedule’s concurrency keys to its runs, and refuses keys with unknown variables', async () => {
+  it('a schedule’s concurrency keys apply to its runs, and keys with unknown variables are refused', async () => {
     const keys = [{ key: 'claim:{{CLAIM_ID}}', limit: 2 }];
     const id = await fixture.make({ concurrencyKeys: keys });
     expect((await fixture.read(id)).concurrencyKeys).toEqual(keys);
@@ -85,7 +85,7 @@ describe('schedules', () => {
     expect(none.body.concurrencyKeys).toEqual([]);
   });
 
-  it('uses the organization’s time zone if none is specified', async () => {
+  it('a schedule uses the organization’s time zone if none is specified', async () => {
     await fixture.setting(`timezone = 'America/Chicago'`);
     expect(await fixture.read(await fixture.make({ cronExpression: '0 6 * * *' }))).toMatchObject({
       timezone: 'America/Chicago',
@@ -109,7 +109,7 @@ describe('schedules', () => {
     [{ vaultKeys: ['PATH'] }, 'vaultKeys.0'],
     [{ vaultKeys: ['A-B'] }, 'vaultKeys.0'],
     [{ surprise: 1 }, 'surprise'],
-  ])('refuses %j, and names the field', async (change, field) => {
+  ])('a schedule with %j is refused, and the error names the field', async (change, field) => {
     const answer = await fixture.tenant.api.post('/api/schedules', fixture.body(change));
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
     const id = await fixture.make();
@@ -117,7 +117,7 @@ describe('schedules', () => {
     expect([changed.status, changed.body.errors[0].field]).toEqual([400, field]);
   });
 
-  it('refuses a workflow or an agent of another organization', async () => {
+  it('a schedule for a workflow or an agent of another organization is refused', async () => {
     const other = await fixture.harness.makeTenant();
     const foreign = {
       scriptId: (await makeWorkflow(fixture.harness.db, { organizationId: other.organizationId })).id,
@@ -131,7 +131,7 @@ describe('schedules', () => {
     }
   });
 
-  it('changes only the specified fields, and only at the revision that If-Match names', async () => {
+  it('a change of a schedule sets only the specified fields, at the revision that If-Match names', async () => {
     const id = await fixture.make();
     const changed = await fixture.tenant.api
       .with({ 'if-match': '"1"' })
@@ -152,7 +152,7 @@ describe('schedules', () => {
     expect((await fixture.tenant.as.admin.get('/api/audit?action=schedule.update')).body.entries).toHaveLength(2);
   });
 
-  it('keeps the next run when other fields change', async () => {
+  it('a schedule’s next run stays when other fields change', async () => {
     const id = await fixture.make();
     fixture.clock.advance(3_600_000);
     expect((await fixture.tenant.api.put(`/api/schedules/${id}`, { name: 'x' })).body.nextRunAt).toBe(
@@ -160,14 +160,14 @@ describe('schedules', () => {
     );
   });
 
-  it('can be disabled after its workflow was archived, but not enabled again', async () => {
+  it('a schedule can be disabled after its workflow was archived, but not enabled again', async () => {
     const id = await fixture.make();
     await fixture.tenant.api.delete(`/api/workflows/${fixture.scriptId}`);
     expect((await fixture.tenant.api.put(`/api/schedules/${id}`, { name: 'x', enabled: false })).status).toBe(200);
     expect((await fixture.tenant.api.put(`/api/schedules/${id}`, { enabled: true })).status).toBe(404);
   });
 
-  it('is disabled by DELETE, and deleted with hard=true', async () => {
+  it('a schedule is disabled by DELETE, and deleted by DELETE with hard=true', async () => {
     const id = await fixture.make();
     expect((await fixture.tenant.api.delete(`/api/schedules/${id}`)).status).toBe(204);
     expect(await fixture.read(id)).toMatchObject({ enabled: false, nextRunAt: null });
@@ -186,7 +186,7 @@ describe('schedules', () => {
     expect(await fixture.jobs()).toHaveLength(1);
   });
 
-  it('can only be read by a viewer', async () => {
+  it('a viewer can read a schedule, but not change or execute it', async () => {
     const id = await fixture.make();
     const { viewer } = fixture.tenant.as;
     for (const answer of [
@@ -201,7 +201,7 @@ describe('schedules', () => {
     expect((await viewer.get(`/api/schedules/${id}`)).status).toBe(200);
   });
 
-  it('is created once for requests with the same Idempotency-Key', async () => {
+  it('requests with the same Idempotency-Key create one schedule', async () => {
     const client = fixture.tenant.api.with({ 'idempotency-key': 'k1' });
     const [first, again] = [
       await client.post('/api/schedules', fixture.body()),
@@ -213,7 +213,7 @@ describe('schedules', () => {
   });
 
   describe('preview', () => {
-    it('shows the next runs, and how daylight saving time shifts them', async () => {
+    it('the preview of a schedule shows its next runs, and how daylight saving time shifts them', async () => {
       const id = await fixture.make({ cronExpression: '30 2 * * *', timezone: 'America/New_York' });
       fixture.clock.set('2026-03-07T12:00:00.000Z');
       expect((await fixture.tenant.api.get(`/api/schedules/${id}/preview?count=2`)).body).toEqual({
@@ -228,7 +228,7 @@ describe('schedules', () => {
       expect((await fixture.tenant.api.get(`/api/schedules/${id}/preview?count=101`)).status).toBe(400);
     });
 
-    it('shows the runs of an expression that is not saved', async () => {
+    it('a preview shows the runs of a cron expression that is not saved', async () => {
       const answer = await fixture.tenant.as.viewer.post('/api/schedules/preview', {
         cronExpression: '0 0 * * *',
         timezone: 'Asia/Kathmandu',

@@ -30,7 +30,7 @@ describe('the worker download', () => {
   const install = async (env: Record<string, string>) => {
     const script = join(home, 'install.sh');
     await writeFile(script, (await harness.http.get('/worker/install.sh')).text);
-    // Does not use the systemd of the machine that runs this test.
+    // The installer must not use the systemd of the machine that runs this test.
     const own = {
       PATH: process.env['PATH']!,
       HOME: home,
@@ -45,14 +45,14 @@ describe('the worker download', () => {
     );
   };
 
-  it('serves the worker as one file with its hash', async () => {
+  it('the worker is served as one file with its hash', async () => {
     const file = await harness.http.get('/worker/muster-worker.js');
     expect([file.status, file.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
     const sha256 = createHash('sha256').update(file.text).digest('hex');
     expect((await harness.http.get('/worker/muster-worker.js.sha256')).text).toBe(`${sha256}  muster-worker.js\n`);
   });
 
-  it('installs workers with one command, with their settings, and each agent in its own folder', async () => {
+  it('one command installs a worker with its settings, and each agent of a machine in its own folder', async () => {
     const { as } = await harness.makeTenant();
     const { agent, workerKey } = (await as.admin.post('/api/agents', { name: newId(), provider: 'external' })).body;
     // A shell that evaluates the file would execute this value or split it.
@@ -76,14 +76,14 @@ describe('the worker download', () => {
     await waitFor('the worker to stop', () => !isAlive((JSON.parse(second) as { pid: number }).pid));
   });
 
-  it('installs nothing without a key, or with characters that a shell would interpret', async () => {
+  it('the install script installs nothing without a key, or with characters that a shell interprets', async () => {
     expect(await install({ AGENT_ID: newId() })).toContain('SERVICE_API_KEY is not set');
     expect(await install({ AGENT_ID: '$(id)', SERVICE_API_KEY: 'msk_a' })).toContain(
       'may contain only letters, digits, _ and -',
     );
   });
 
-  it('installs nothing if the downloaded file does not match its hash', async () => {
+  it('the install script installs nothing if the downloaded file does not match its hash', async () => {
     const { text } = await harness.http.get('/worker/install.sh');
     const cut = text.replace('/muster-worker.js.sha256"', '/install.sh"');
     await writeFile(join(home, 'cut.sh'), cut);
@@ -97,7 +97,7 @@ describe('the worker download', () => {
     await expect(run('sh', [join(home, 'cut.sh')], { env })).rejects.toThrow('does not have the hash');
   });
 
-  it('downloads from the address at which the caller reached the service', () => {
+  it('the install script downloads from the address at which the caller reached the service', () => {
     expect(installScript('https://muster.example.com')).toContain('SERVICE_BASE_URL:-https://muster.example.com}');
   });
 });

@@ -53,7 +53,7 @@ export class WorkerRoutes implements OnModuleInit {
 }
 
 async function readWorker(): Promise<WorkerFile> {
-  // Next to the compiled gateway, or in the build's output folder if the gateway runs from source.
+  // The worker's file is next to the compiled gateway, or in the build's output if the gateway runs from source.
   const folders = [join(__dirname, '../../../../worker'), join(__dirname, '../../../../dist/worker')];
   const path = folders.map((folder) => join(folder, 'muster-worker.js')).find((each) => existsSync(each));
   if (!path) {

@@ -32,7 +32,7 @@ describe('a workflow without a script or steps', () => {
               (SELECT count(*) FROM schedule) AS schedules, (SELECT count(*) FROM agent_command) AS commands`,
     );
 
-  it('is refused with 409 in every route that would run it, and nothing is stored', async () => {
+  it('a workflow without a script or steps is refused with 409 in every route that would run it', async () => {
     const before = await countRows();
     for (const workflowId of [await make(), await make({ script: ' \n\t' })]) {
       for (const [route, ask] of requestsFor(workflowId)) {
@@ -43,7 +43,7 @@ describe('a workflow without a script or steps', () => {
     expect(await countRows()).toEqual(before);
   });
 
-  it('can be run after it gets a step or a script', async () => {
+  it('a workflow without a script or steps can be run after it gets a step or a script', async () => {
     await harness.db.query('system', "UPDATE agent SET status = 'online' WHERE id = $1", [agentId]);
     const steps = [{ id: 'a', type: 'wait', ms: 1 }];
     for (const workflowId of [await make({ steps }), await make({ script: 'pass' })]) {

@@ -10,7 +10,7 @@ export async function presentWorkflow(
   organizationId: string,
   row: WorkflowRow,
 ): Promise<Workflow> {
-  const steps = await Promise.all(row.steps.map((step) => withFrame(storage, organizationId, step)));
+  const steps = await Promise.all(row.steps.map((step) => withFrameUrl(storage, organizationId, step)));
   const { source, script, concurrencyKeys } = row;
   return { ...presentSummary(row), concurrencyKeys, source, script, steps, warnings: warningsOf(row) };
 }
@@ -31,7 +31,7 @@ export function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps' | 'sour
 }
 
 /** Users can save any `frameKey`, so only frames of the organization's own videos are presigned. */
-async function withFrame(storage: ObjectStorage, organizationId: string, step: Step): Promise<Step> {
+async function withFrameUrl(storage: ObjectStorage, organizationId: string, step: Step): Promise<Step> {
   const { frameKey } = step;
   if (frameKey === undefined) return step;
   const isOwn =

@@ -19,7 +19,7 @@ export async function readUpload(input: FormOrJson, parts: Parts): Promise<{ rec
     ? await readUploadForm(input)
     : { ...readUploadBody(input.json ?? {}), file: undefined };
   if (file) return { recording: await readRecording(file), name };
-  const recorded = await recordedBy(parts, recordingId!);
+  const recorded = await readStoredRecording(parts, recordingId!);
   return { ...recorded, name: name ?? recorded.name };
 }
 
@@ -31,7 +31,7 @@ function readUploadBody(body: unknown): UploadWorkflowBody {
 }
 
 async function readUploadForm(input: FormOrJson) {
-  const { fields, file } = await input.readForm({ file: 'recording', maxFileBytes: maxRecordingBytes }, bytesOf);
+  const { fields, file } = await input.readForm({ file: 'recording', maxFileBytes: maxRecordingBytes }, readBytes);
   const { recordingId, name } = checkBody(UploadWorkflowForm, {
     ...fields,
     ...(file ? { recording: 'given' } : {}),
@@ -41,8 +41,8 @@ async function readUploadForm(input: FormOrJson) {
   return { file: file?.content, recordingId, name };
 }
 
-/** Reads the recorded steps of a recording that a worker made. */
-async function recordedBy({ database, storage, organizationId }: Parts, recordingId: string) {
+/** Reads the steps and the name of a recording that a worker made and stored. */
+async function readStoredRecording({ database, storage, organizationId }: Parts, recordingId: string) {
   const { name, status, eventsKey, eventsSize } = await findRecording(database, organizationId, recordingId);
   const refuse = (detail: string) => new AppError('conflict', { detail, extra: { recordingStatus: status } });
   if (status !== 'kept')
@@ -57,7 +57,7 @@ async function recordedBy({ database, storage, organizationId }: Parts, recordin
   return { recording: await readRecording(bytes), name: name ?? undefined };
 }
 
-async function bytesOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+async function readBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const chunk of chunks) pieces.push(chunk);
   return Buffer.concat(pieces);

@@ -57,13 +57,13 @@ describe('uploaded recordings', () => {
   };
   const countOf = async () => (await tenant.api.get('/api/workflows?limit=200')).body.workflows.length;
 
-  it('cuts a long title to the maximum length of a name', async () => {
+  it('the title of an uploaded recording is cut to the maximum length of a workflow’s name', async () => {
     const title = `x${'😀'.repeat(150)}`;
     const { status, body } = await upload(JSON.stringify({ title, steps }));
     expect([status, body.name]).toEqual([201, `x${'😀'.repeat(99)}…`]);
   });
 
-  it('creates a workflow with steps, variables and a script that Python can parse', async () => {
+  it('an uploaded recording creates a workflow with steps, variables and a script that Python parses', async () => {
     const created = await upload(flow);
     expect(created.status).toBe(201);
     expect(created.headers.get('location')).toBe(`/api/workflows/${created.body.id}`);
@@ -89,12 +89,12 @@ describe('uploaded recordings', () => {
     expect(read.headers.get('etag')).toBe(created.headers.get('etag'));
   });
 
-  it('uses the specified name, or a default name', async () => {
+  it('the workflow of an uploaded recording has the specified name, or a default name', async () => {
     expect((await upload(flow, { fields: { name: 'Mine' } })).body.name).toBe('Mine');
     expect((await upload('{"steps":[{"type":"close"}]}')).body.name).toBe('Recording');
   });
 
-  it('stores the screenshots of a zip, and adds their keys to the steps', async () => {
+  it('the screenshots of an uploaded zip are stored, and their keys are added to the steps', async () => {
     const zip = await zipOf({ 'flow.json': flow, 'step-2.png': png, 'step-3.png': png, 'other.png': png });
     const { status, body } = await upload(zip);
     expect(status).toBe(201);
@@ -109,7 +109,7 @@ describe('uploaded recordings', () => {
     for (const key of keys) expect(await storage.get(key)).toEqual(png);
   });
 
-  it('creates one workflow for an Idempotency-Key, and deletes the screenshots of the repeat', async () => {
+  it('uploads with the same Idempotency-Key create one workflow and keep no repeated screenshots', async () => {
     const zip = await zipOf({ 'flow.json': flow, 'step-1.png': png });
     const headers = { 'idempotency-key': 'upload-1' };
     const first = await upload(zip, { headers });
@@ -139,14 +139,14 @@ describe('uploaded recordings', () => {
     ['an empty name', flow, { name: '' }, 400, /name/],
     ['a name of 201 characters', flow, { name: 'x'.repeat(201) }, 400, /name/],
     ['21 MiB', Buffer.alloc(21 * 1024 * 1024, 'x'), {}, 413, /more than 20971520 bytes/],
-  ])('refuses an upload with %s', async (_, recording, fields, status, detail) => {
+  ])('an upload with %s creates no workflow', async (_, recording, fields, status, detail) => {
     const before = await countOf();
     const answer = await upload(recording, { fields });
     expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(detail)]);
     expect(await countOf()).toBe(before);
   });
 
-  it('accepts only a file in a form, and only from members', async () => {
+  it('only members can upload a recording, and only as a file in a form', async () => {
     const json = await tenant.api.post('/api/workflows/upload', JSON.parse(flow));
     expect([json.status, json.body.code]).toEqual([415, 'unsupported_media_type']);
     expect((await upload(flow, { client: tenant.as.viewer })).status).toBe(403);
@@ -177,7 +177,7 @@ describe('uploaded recordings', () => {
     const recorded = JSON.stringify({ title: 'In the browser', steps: [...steps.slice(0, 2), secretly] });
     const ask = (body: object, client = tenant.api) => client.post('/api/workflows/upload', body);
 
-    it('creates a workflow from a recording’s id in JSON or a form, with passwords as vault keys', async () => {
+    it('a recording’s id in JSON or a form creates a workflow, with passwords as vault keys', async () => {
       const recordingId = await make(recorded);
       const created = await ask({ recordingId });
       expect(created).toMatchObject({
@@ -200,7 +200,7 @@ describe('uploaded recordings', () => {
       expect([inForm.status, inForm.body.steps]).toEqual([201, created.body.steps]);
     });
 
-    it('refuses a foreign, unfinished or video-only recording and invalid requests, and creates nothing', async () => {
+    it('no workflow is created from an unfinished or video-only recording, or another organization’s', async () => {
       const recordingId = await make(recorded);
       const otherTenant = await harness.makeTenant();
       const before = await countOf();

@@ -17,7 +17,7 @@ describe('workflows', () => {
   const make = () => tenant.api.post('/api/workflows', { name: 'EOBs', variables: [] });
   const save = (id: string, body: object) => tenant.api.post(`/api/workflows/${id}/save`, body);
 
-  it('keep steps that a run cannot execute, and warn about each by its id', async () => {
+  it('a workflow keeps steps that a run cannot execute, and warns about each by its id', async () => {
     const steps = [
       { id: 's1', type: 'goto', url: 'https://example.com' },
       { id: 's2', type: 'fill', field: 'user' },
@@ -78,7 +78,7 @@ describe('workflows', () => {
       [{ type: 'customStep', name: 'sign', parameters: {} }],
       [{ type: 'script', code: 'print(1)' }],
       [{ type: 'input', field: 'claim', value: '1', note: 'unknown fields are stored' }],
-    ])('accepts the step %j', async (step) => {
+    ])('a workflow accepts the step %j', async (step) => {
       const { body } = await make();
       const saved = await save(body.id, { steps: [{ id: 'it', ...step }] });
       expect([saved.status, saved.body.steps]).toEqual([200, [{ id: 'it', ...step }]]);
@@ -117,15 +117,18 @@ describe('workflows', () => {
         'step 2 (x): operator must be one of >=, ==, <=',
       ],
       [{ id: 'x', type: 'input' }, 'selector', 'step 2 (x): selector must be given, or field or text'],
-    ])('refuses the step %j, and names the step and the field', async (step, field, message) => {
-      const { body } = await make();
-      for (const answer of [
-        await save(body.id, { steps: [open, step] }),
-        await tenant.api.post('/api/workflows', { name: 'n', steps: [open, step] }),
-      ]) {
-        expect([answer.status, answer.body.errors[0]]).toEqual([400, { field: `steps.1.${field}`, message }]);
-      }
-      expect((await tenant.api.get(`/api/workflows/${body.id}`)).body.revision).toBe(1);
-    });
+    ])(
+      'a workflow with the step %j is refused; the error names the step and the field',
+      async (step, field, message) => {
+        const { body } = await make();
+        for (const answer of [
+          await save(body.id, { steps: [open, step] }),
+          await tenant.api.post('/api/workflows', { name: 'n', steps: [open, step] }),
+        ]) {
+          expect([answer.status, answer.body.errors[0]]).toEqual([400, { field: `steps.1.${field}`, message }]);
+        }
+        expect((await tenant.api.get(`/api/workflows/${body.id}`)).body.revision).toBe(1);
+      },
+    );
   });
 });

@@ -232,7 +232,7 @@ export class WorkflowsController {
     @Param('revision') revision: string,
     @Query() { against }: RevisionDiffQuery,
   ): Promise<RevisionDiff> {
-    return compareRevisions(this.database, organizationId, { id, revision: revisionOf(revision), against });
+    return compareRevisions(this.database, organizationId, { id, revision: parseRevision(revision), against });
   }
 
   @Post('/:id/revisions/:revision/restore')
@@ -250,7 +250,7 @@ export class WorkflowsController {
     @Param('revision') revision: string,
     @IfMatch() ifMatch?: string,
   ): Promise<Workflow> {
-    const wanted = revisionOf(revision);
+    const wanted = parseRevision(revision);
     return this.mutations.run(mutation, async (tx, caller) =>
       this.presented(caller, await restoreRevision(tx, caller, id, { revision: wanted, ifMatch })),
     );
@@ -283,7 +283,7 @@ export class WorkflowsController {
   }
 }
 
-function revisionOf(text: string): number {
+function parseRevision(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) {
     const detail = 'The revision in the path must be a positive integer.';
     throw invalidField('revision', 'revision must be a positive integer', detail);

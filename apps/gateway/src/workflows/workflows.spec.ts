@@ -25,7 +25,7 @@ describe('workflows', () => {
   const save = (id: string, body: object, ifMatch?: string) =>
     tenant.api.with(ifMatch ? { 'if-match': ifMatch } : {}).post(`/api/workflows/${id}/save`, body);
 
-  it('are created with or without a script and steps, and read back', async () => {
+  it('a workflow can be created with or without a script and steps, and is read back unchanged', async () => {
     const bare = await make({ variables: ['CLAIM_ID'] });
     expect(bare.headers.get('location')).toBe(`/api/workflows/${bare.body.id}`);
     expect(bare.body).toMatchObject({ name: 'EOBs', variables: ['CLAIM_ID'], script: '', steps: [], revision: 1 });
@@ -35,7 +35,7 @@ describe('workflows', () => {
     expect(read.headers.get('etag')).toBe(full.headers.get('etag'));
   });
 
-  it('are saved and restored one after the other by concurrent requests', async () => {
+  it('concurrent saves and restores of a workflow are executed one after the other', async () => {
     const { id } = (await make()).body;
     const answers = await behindLock(
       harness.db,
@@ -56,13 +56,13 @@ describe('workflows', () => {
     ['variables that are not texts', { variables: [1] }],
     ['an unknown field', { surprise: 1 }],
     ['steps that are not objects', { steps: ['a'] }],
-  ])('refuse a workflow with %s', async (_, body) => {
+  ])('a workflow with %s is refused', async (_, body) => {
     const answer = await tenant.api.post('/api/workflows', { name: 'n', description: '', variables: [], ...body });
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
   });
 
   it.each(['PATH', 'PYTHONPATH', 'MUSTER_JOB_ID', 'AGENT_ID', 'LD_PRELOAD', '1ST', 'a-b', ''])(
-    'refuse the variable %p, which a script’s environment cannot have, and save nothing',
+    'a workflow with the variable %p, which a script’s environment cannot have, is refused',
     async (name) => {
       const answer = await tenant.api.post('/api/workflows', { name: 'n', variables: ['CLAIM_ID', name] });
       expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'variables.1']);
@@ -72,12 +72,12 @@ describe('workflows', () => {
     },
   );
 
-  it('refuse a repeated variable', async () => {
+  it('a workflow with a repeated variable is refused', async () => {
     const answer = await tenant.api.post('/api/workflows', { name: 'n', variables: ['A', 'A'] });
     expect(answer.status).toBe(400);
   });
 
-  it('warn about unused variables, and about names that only a vault key can fill', async () => {
+  it('a workflow warns about unused variables, and about names that only a vault key can fill', async () => {
     const steps = [open, { id: 'type', type: 'change', selectors: ['#p'], value: '{{ PORTAL_PASSWORD }}' }];
     const { body } = await make({ variables: ['CLAIM_ID', 'PAYER', 'NPI'], steps, script: "os.environ['NPI']" });
     expect(body.warnings).toEqual([
@@ -90,7 +90,7 @@ describe('workflows', () => {
     expect((await make({ variables: ['CLAIM_ID'] })).body.warnings).toEqual([]);
   });
 
-  it('get a revision with every save, keep omitted fields, and get no revision for metadata', async () => {
+  it('a save of a workflow creates a revision and keeps omitted fields; a rename creates no revision', async () => {
     const { body } = await make({ script: 'a', steps: [open], variables: ['CLAIM_ID'] });
     const saved = await save(body.id, { script: 'b' });
     expect(saved.body).toMatchObject({ revision: 2, script: 'b', steps: [open], variables: ['CLAIM_ID'] });
@@ -105,7 +105,7 @@ describe('workflows', () => {
     ]);
   });
 
-  it('can be restored to a revision, which creates a new one', async () => {
+  it('a workflow can be restored to a revision, which creates a new revision', async () => {
     const { body } = await make({ script: 'a', steps: [open], variables: ['CLAIM_ID'] });
     await save(body.id, { script: 'b', steps: [send], variables: [] });
     const restored = await tenant.api.post(`/api/workflows/${body.id}/revisions/1/restore`);
@@ -116,7 +116,7 @@ describe('workflows', () => {
     expect((await tenant.api.post(`/api/workflows/${body.id}/revisions/x/restore`)).status).toBe(400);
   });
 
-  it('are changed only at the revision that If-Match names', async () => {
+  it('a workflow is changed only at the revision that If-Match names', async () => {
     const created = await make({ script: 'a' });
     const { id } = created.body;
     const old = created.headers.get('etag')!;
@@ -141,7 +141,7 @@ describe('workflows', () => {
     expect((await current.delete(`/api/workflows/${id}`)).status).toBe(204);
   });
 
-  it('show the differences between two revisions', async () => {
+  it('the differences between two revisions of a workflow are shown', async () => {
     const { body } = await make({ script: 'one\ntwo\n', steps: [open, send], variables: ['CLAIM_ID', 'OLD'] });
     const moved = { ...send, offsetX: 9 };
     const close = { id: 'close', type: 'close' };
@@ -172,7 +172,7 @@ describe('workflows', () => {
     expect((await other.api.get(`${path}/2/diff`)).status).toBe(404);
   });
 
-  it('are listed by part of their name, without scripts and steps', async () => {
+  it('workflows are found by part of their name, and listed without scripts and steps', async () => {
     await make({ name: 'Needle one', script: 'x' });
     await make({ name: 'needle two' });
     const first = (await tenant.api.get('/api/workflows?q=NEEDLE&limit=1')).body;
@@ -183,7 +183,7 @@ describe('workflows', () => {
     expect(second.nextCursor).toBeNull();
   });
 
-  it('have a budget that can be set and removed, and other changes keep it', async () => {
+  it('a workflow has a budget that can be set and removed, and that other changes keep', async () => {
     const { body } = await make({ name: 'With a budget', script: 'x', maxCostUsd: 1.25 });
     expect(body.maxCostUsd).toBe(1.25);
     const path = `/api/workflows/${body.id}`;
@@ -195,7 +195,7 @@ describe('workflows', () => {
     expect((await tenant.api.patch(path, { maxCostUsd: -1 })).status).toBe(400);
   });
 
-  it('are hidden once archived, and cannot be launched or changed', async () => {
+  it('an archived workflow is hidden, and cannot be launched or changed', async () => {
     const { organizationId } = tenant;
     const agent = await makeAgent(harness.db, { organizationId, name: newId() });
     const { body } = await make({ name: 'Archived one', script: 'x' });
@@ -217,7 +217,7 @@ describe('workflows', () => {
     expect(jobs).toHaveLength(1);
   });
 
-  it('are hidden from other organizations, and viewers cannot change them', async () => {
+  it('a workflow is hidden from other organizations, and viewers cannot change it', async () => {
     const { body } = await make({ script: 'x' });
     const path = `/api/workflows/${body.id}`;
     for (const answer of [
@@ -241,7 +241,7 @@ describe('workflows', () => {
     expect((await tenant.api.get(path)).body).toEqual(body);
   });
 
-  it('write an audit row for each change', async () => {
+  it('each change of a workflow writes an audit row', async () => {
     const { body } = await make({ script: 'a' });
     await save(body.id, { script: 'b' });
     await tenant.api.patch(`/api/workflows/${body.id}`, { name: 'Renamed' });

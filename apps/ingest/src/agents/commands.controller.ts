@@ -13,7 +13,7 @@ import {
 import { Database } from '@muster/database';
 import { Clock, Connection, OpenStreams, Reply, ReplyHead } from '@muster/platform';
 
-/** Hands out commands to workers without a tunnel, and receives the results of all workers. */
+/** Delivers commands to workers that poll, and receives the results of all workers. */
 @ApiTags('Machines')
 @Controller('/api/agents/:id/commands')
 export class CommandsController {
@@ -96,7 +96,7 @@ export class CommandsController {
     description: 'The first result wins; a repeat is answered with `accepted` false.',
     access: workers,
     body: CommandResultBody,
-    // 4 MiB of text, plus the escapes that JSON adds for quotes and line ends.
+    // The output may have 4 MiB of text; JSON adds escapes for quotes and line ends.
     bodyLimit: 10 * 1024 * 1024,
     answer: CommandReceipt,
     errors: ['not_found'],

@@ -58,7 +58,7 @@ describe('the file of an extension command', () => {
     return status === 200 ? (await fetch(body.downloadUrl)).text() : `${status} ${body.detail}`;
   };
 
-  it('is the artifact that the command names by its key or its id', async () => {
+  it('an extension command downloads the artifact whose key or id it names', async () => {
     const { id, key } = await send('anything', 'named');
     expect(await contentOf({ version: '1.0', key })).toBe('named');
     expect(await contentOf({ version: '1.0', key: id })).toBe('named');
@@ -67,7 +67,7 @@ describe('the file of an extension command', () => {
     );
   });
 
-  it('is otherwise the newest artifact whose name contains exactly the version', async () => {
+  it('without a key, an extension command gets the newest artifact with exactly its version in the name', async () => {
     await send('marker-1.4.0.zip', 'first');
     await send('marker_v1.4.0-final.crx', 'second');
     for (const name of [
@@ -85,7 +85,7 @@ describe('the file of an extension command', () => {
     expect(await contentOf({ version: '.*' })).toMatch(/^404 /);
   });
 
-  it('is otherwise the bundle of a pack by id or workerKey: production, else pinned, else pilot', async () => {
+  it('an extension command that names a pack gets its production, else pinned, else pilot bundle', async () => {
     const { organizationId } = tenant;
     const contents = [newId(), newId(), newId()];
     const { packId, versions } = await makeInstallation(harness.db, { organizationId, contents });
@@ -100,7 +100,7 @@ describe('the file of an extension command', () => {
       }
       return contentOf({ version: '1.0', key: workerKey });
     };
-    // The first version of the list is the newest one, and the pinned one.
+    // The first version in the list is the newest one and the one that is pinned.
     expect(await stages('production', 'production', 'pilot')).toBe(contents[0]);
     expect(await stages('pilot', 'production', 'production')).toBe(contents[1]);
     expect(await stages('deprecated', 'pilot', 'pilot')).toBe(contents[0]);
@@ -114,7 +114,7 @@ describe('the file of an extension command', () => {
     expect(await contentOf({ version: '1.0', key: foreign.packId })).toMatch(/^404 /);
   });
 
-  it('is presigned only for the command’s own agent, while the command is open', async () => {
+  it('an extension download is presigned only for the agent of an open command', async () => {
     const { id: other } = await makeAgent(harness.db, { organizationId: otherTenant.organizationId, name: newId() });
     const { key } = await send('marker-7.0.zip', 'theirs', otherTenant, other);
     expect(await contentOf({ version: '7.0' })).toMatch(/^404 /);

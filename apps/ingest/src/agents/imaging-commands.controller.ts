@@ -7,7 +7,7 @@ import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 
-/** Requests of a worker while it creates images. */
+/** Handles the requests that a worker makes while it executes an imaging command. */
 @ApiTags('Machines')
 @Controller('/api/agents/:id/commands/:commandId')
 export class ImagingCommandsController {

@@ -78,7 +78,10 @@ export class MachinesController {
     };
   }
 
-  /** A key that is bound to an agent does not get the organization's secret, which signs for every agent. */
+  /**
+   * A key that is bound to an agent gets only the secret of this agent, because the organization's secret signs for
+   * every agent.
+   */
   private signingSecretFor(caller: Principal, agentId: string): string {
     const { organizationId } = caller;
     const [active] = boundAgentOf(caller)

@@ -48,7 +48,7 @@ describe('reports of machines', () => {
   afterAll(() => harness.close());
 
   describe('a heartbeat', () => {
-    it('updates the last seen time, and the last activity only if it reports activity', async () => {
+    it('a heartbeat updates the last seen time, and the last activity only if it reports activity', async () => {
       const id = await makeMachine();
       const answer = await beat(id, {
         vmState: 'running',
@@ -77,7 +77,7 @@ describe('reports of machines', () => {
       expect(active.tunnelUrl).toBe('https://t.example.com');
     });
 
-    it('counts running jobs as activity, and returns those that have ended or belong to another agent', async () => {
+    it('a heartbeat counts its jobs as activity, and returns the ended and foreign ones to be abandoned', async () => {
       const id = await makeMachine();
       const other = await makeMachine();
       const [running, over, foreign, unknown] = [
@@ -92,7 +92,7 @@ describe('reports of machines', () => {
       expect((await agentOf(id)).lastActivityAt).toBeInstanceOf(Date);
     });
 
-    it('updates the time of the last activity, but not its reason, if it names an ended run', async () => {
+    it('a heartbeat with an ended run updates the time of the last activity, but not its reason', async () => {
       const id = await makeMachine();
       const over = await makeJob(id, 'completed');
       const before = new Date('2026-03-02T09:00:00Z');
@@ -108,7 +108,7 @@ describe('reports of machines', () => {
       expect(lastActivityAt!.getTime()).toBeGreaterThan(before.getTime());
     });
 
-    it('returns the number of pending commands', async () => {
+    it('a heartbeat returns the number of pending commands', async () => {
       const id = await makeMachine();
       const add = (columns: string) =>
         sql(
@@ -123,7 +123,7 @@ describe('reports of machines', () => {
       expect((await beat(id)).body.pendingCommands).toBe(1);
     });
 
-    it('takes an agent offline after three unhealthy reports in a row, and a healthy one brings it back', async () => {
+    it('three unhealthy heartbeats in a row move an agent to offline; a healthy one brings it back', async () => {
       const id = await makeMachine();
       const statuses = [];
       for (const healthy of [false, false, true, false, false, false, false]) {
@@ -141,20 +141,20 @@ describe('reports of machines', () => {
       expect(enqueued.map(({ name }) => name).sort()).toEqual(['dispatch-agent', 'recover-agent']);
     });
 
-    it('brings a silent agent back, to draining if it is to be drained', async () => {
+    it('a heartbeat moves an offline agent to online, or to draining if the agent is being drained', async () => {
       const id = await makeMachine({ status: 'offline' });
       expect((await beat(id)).body.status).toBe('online');
       const draining = await makeMachine({ status: 'offline', drain: 'finish' });
       expect((await beat(draining)).body.status).toBe('draining');
     });
 
-    it('recovers an agent once, for any number of concurrent heartbeats', async () => {
+    it('concurrent heartbeats move an offline agent to online once', async () => {
       const id = await makeMachine({ status: 'offline' });
       await Promise.all(Array.from({ length: 10 }, () => beat(id)));
       expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
     });
 
-    it('brings a starting agent online, but not with a boot that a stop has ended', async () => {
+    it('a heartbeat moves a starting agent to online, unless a stop has ended the boot of the heartbeat', async () => {
       expect((await beat(await makeMachine({ status: 'starting' }))).body.status).toBe('online');
       const id = await makeMachine({ status: 'starting', ended_boots: ['boot-1'] });
       for (const answer of [await beat(id), await shake(id, { bootId: 'boot-1' })]) {
@@ -164,13 +164,13 @@ describe('reports of machines', () => {
       expect((await shake(id)).body.status).toBe('online');
     });
 
-    it.each(['stopping', 'rebooting', 'stopped'])('does not bring a %s agent online', async (status) => {
+    it.each(['stopping', 'rebooting', 'stopped'])('a heartbeat does not move a %s agent to online', async (status) => {
       const id = await makeMachine({ status });
       expect((await beat(id)).body.status).toBe(status);
       expect((await agentOf(id)).status).toBe(status);
     });
 
-    it('is refused for another boot or a terminated agent, and changes nothing', async () => {
+    it('a heartbeat of another boot or of a terminated agent is refused and changes nothing', async () => {
       for (const columns of [{ boot_id: 'boot-0' }, { boot_id: null }, { status: 'terminated' }]) {
         const id = await makeMachine(columns);
         const answer = await beat(id, { activity: true });
@@ -179,7 +179,7 @@ describe('reports of machines', () => {
       }
     });
 
-    it('accepts unknown fields, but no invalid values', async () => {
+    it('a heartbeat may have unknown fields, but no invalid values', async () => {
       const id = await makeMachine();
       expect((await beat(id, { fromTheFuture: 1, metrics: { cpu: 0.5 }, vmIp: null })).status).toBe(200);
       for (const bad of [{ bootId: 7 }, { tunnelHostname: 'a b' }, { tunnelHostname: 'ftp://a' }, { healthy: 'yes' }]) {
@@ -187,7 +187,7 @@ describe('reports of machines', () => {
       }
     });
 
-    it('is accepted only with a worker key of the organization, for the agent of a bound key', async () => {
+    it('a heartbeat needs a worker key of its organization that is not bound to another agent', async () => {
       const [own, sibling] = [await makeMachine(), await makeMachine()];
       const bound = harness.http.withKey(
         (await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: own })).secret,
@@ -202,7 +202,7 @@ describe('reports of machines', () => {
   });
 
   describe('a handshake', () => {
-    it('replaces the machine’s capabilities; without any in the request they become unknown', async () => {
+    it('a handshake replaces the machine’s capabilities; without any they become unknown', async () => {
       const id = await makeMachine();
       const has = { name: 'python', available: true, detail: '3.11.2' };
       const lacks = { name: 'pillow', available: false, detail: null };
@@ -213,7 +213,7 @@ describe('reports of machines', () => {
       expect((await agentOf(id)).capabilities).toBeNull();
     });
 
-    it('brings the agent online, and returns the heartbeat interval and the signing secret', async () => {
+    it('a handshake moves its agent to online, and returns the heartbeat interval and the signing secret', async () => {
       const id = await makeMachine({ status: 'offline', boot_id: null, unhealthy_checks: 5 });
       const answer = await shake(id, { tunnelHostname: 'https://t.example.com/a1/', hostname: 'pc-1' });
       expect([answer.status, answer.body]).toEqual([
@@ -245,20 +245,20 @@ describe('reports of machines', () => {
       expect((await beat(id, { bootId: 'boot-1' })).status).toBe(409);
     });
 
-    it.each(['stopping', 'terminated'])('is refused for an agent that is %s', async (status) => {
+    it.each(['stopping', 'terminated'])('a handshake is refused if its agent is %s', async (status) => {
       const id = await makeMachine({ status });
       const answer = await shake(id);
       expect([answer.status, answer.body.agentStatus]).toEqual([409, status]);
       expect((await agentOf(id)).bootId).toBe('boot-1');
     });
 
-    it('ends a reboot only if it is from a new boot', async () => {
+    it('a handshake ends a reboot only if it is from a new boot', async () => {
       const id = await makeMachine({ status: 'rebooting' });
       expect((await shake(id, { bootId: 'boot-1' })).body.status).toBe('rebooting');
       expect((await shake(id, { bootId: 'boot-2' })).body.status).toBe('online');
     });
 
-    it('changes nothing if the same boot repeats it', async () => {
+    it('a handshake that the same boot repeats changes nothing', async () => {
       const id = await makeMachine({ status: 'offline' });
       await shake(id);
       const { statusSince: since } = await agentOf(id);
@@ -267,7 +267,7 @@ describe('reports of machines', () => {
       expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
     });
 
-    it('is refused from a superseded boot, and the current boot stays valid', async () => {
+    it('a handshake of a superseded boot is refused, and the current boot stays valid', async () => {
       const id = await makeMachine();
       await shake(id);
       const late = await shake(id, { bootId: 'boot-1' });
@@ -278,12 +278,12 @@ describe('reports of machines', () => {
       expect((await agentOf(id)).endedBoots).toHaveLength(8);
     });
 
-    it('keeps a draining agent draining', async () => {
+    it('a handshake moves an agent that is being drained to draining', async () => {
       const id = await makeMachine({ status: 'offline', drain: 'finish' });
       expect((await shake(id)).body.status).toBe('draining');
     });
 
-    it('keeps the known tunnel if it names none', async () => {
+    it('a handshake without a tunnel does not change the agent’s tunnel', async () => {
       const id = await makeMachine({
         tunnel_url: 'https://old.example.com',
         public_tunnel_url: 'https://old.example.com',
@@ -292,7 +292,7 @@ describe('reports of machines', () => {
       expect((await agentOf(id)).publicTunnelUrl).toBe('https://old.example.com');
     });
 
-    it('answers an unknown and a foreign agent with the same error', async () => {
+    it('a handshake for another organization’s agent fails with the same error as for an unknown agent', async () => {
       const other = await makeOrganization();
       const id = await makeMachine();
       for (const answer of [await shake(newId()), await shake(id, {}, other.worker)]) {
@@ -302,7 +302,7 @@ describe('reports of machines', () => {
   });
 
   describe('a setup status', () => {
-    it('is recorded as provisioning, and its tunnel becomes the agent’s tunnel', async () => {
+    it('a setup status is recorded in the timeline, and its tunnel becomes the agent’s tunnel', async () => {
       const id = await makeMachine({ status: 'starting', boot_id: null });
       const say = (body: object) => worker.post('/api/agent/setup-status', { agentId: id, phase: 'install', ...body });
       expect((await say({ status: 'done', message: 'v1', tunnelUrl: 'https://t2.example.com' })).body).toEqual({
@@ -320,7 +320,7 @@ describe('reports of machines', () => {
       ]);
     });
 
-    it('is refused for a terminated agent and records nothing', async () => {
+    it('a setup status of a terminated agent is refused and changes nothing', async () => {
       const id = await makeMachine({ status: 'terminated' });
       const body = { agentId: id, phase: 'install', status: 'done', tunnelUrl: 'https://t2.example.com' };
       expect((await worker.post('/api/agent/setup-status', body)).status).toBe(409);
@@ -330,7 +330,7 @@ describe('reports of machines', () => {
   });
 
   describe('a silent machine', () => {
-    it('goes offline once, for any number of replicas that check it', async () => {
+    it('concurrent checks by several replicas move a silent agent to offline once', async () => {
       const [silent, recent, gone] = [
         await makeMachine(),
         await makeMachine(),

@@ -55,7 +55,7 @@ describe('results of commands', () => {
     const outputOf = async (commandId: string) =>
       (await sql('SELECT status, output FROM agent_command WHERE id = $1', [commandId]))[0];
 
-    it('is stored until the result replaces it, and refused afterwards', async () => {
+    it('the output of a command is stored until the result replaces it, and is refused afterwards', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, null);
       const path = `/api/agents/${id}/commands/${commandId}`;
@@ -67,7 +67,7 @@ describe('results of commands', () => {
       expect(await outputOf(commandId)).toEqual({ status: 'success', output: 'all of it\n' });
     });
 
-    it('is accepted only for code, and only from the command’s organization', async () => {
+    it('output is accepted only for a command that runs code, and only from the command’s organization', async () => {
       const id = await makeMachine();
       const stop = await makeCommand(id, await makeJob(id, 'running'));
       const path = `/api/agents/${id}/commands/${stop}/output`;
@@ -79,7 +79,7 @@ describe('results of commands', () => {
   });
 
   describe('a result', () => {
-    it('counts as activity, and enqueues one message for the job that waits for it', async () => {
+    it('a command result counts as activity and enqueues one message if the command belongs to a job', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, await makeJob(id, 'running'));
       const path = `/api/agents/${id}/commands/${commandId}/result`;
@@ -91,7 +91,7 @@ describe('results of commands', () => {
       expect(enqueued).toEqual([{ name: 'command-finished' }]);
     });
 
-    it('enqueues no message if no job waits for the command', async () => {
+    it('a command result enqueues no message if the command does not belong to a job', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, null);
       await worker.post(`/api/agents/${id}/commands/${commandId}/result`, { status: 'failed', error: 'no' });
@@ -100,7 +100,7 @@ describe('results of commands', () => {
   });
 
   describe('a poll', () => {
-    it('is answered when the process stops', async () => {
+    it('a waiting poll for commands is answered when the process stops', async () => {
       const id = await makeMachine();
       const database = { url: harness.databaseUrl, name: '', drop: async () => undefined };
       const ending = await startHarness({ ...ingest, database });
@@ -113,7 +113,7 @@ describe('results of commands', () => {
       expect(Date.now() - began).toBeLessThan(20_000);
     });
 
-    it('returns nothing during a recovery hold', async () => {
+    it('a poll for commands returns nothing until an operator releases a restored service', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, null);
       await sql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now(), now())");
@@ -131,7 +131,7 @@ describe('results of commands', () => {
       }
     });
 
-    it('returns the other commands if the secrets of one cannot be decrypted', async () => {
+    it('a poll for commands leaves out a command whose secrets cannot be decrypted', async () => {
       const id = await makeMachine();
       await sql(
         `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed)
@@ -154,7 +154,7 @@ describe('results of commands', () => {
         ...body,
       });
 
-    it('goes directly to the storage as the ticket specifies, and is recorded', async () => {
+    it('an upload goes directly to the object storage with the requested size and type, and is recorded', async () => {
       const id = await makeMachine();
       const jobId = await makeJob(id, 'running');
       const { status, body } = await ask(id, { jobId });
@@ -171,7 +171,7 @@ describe('results of commands', () => {
       expect(row).toMatchObject({ agentId: id, jobId: jobId, filename: 'EOB März/../x.pdf', size: 5 });
     });
 
-    it('is refused with more than 100 MiB, or for another agent’s job', async () => {
+    it('an upload is refused if it is larger than 100 MiB or for another agent’s job', async () => {
       const [id, other] = [await makeMachine(), await makeMachine()];
       expect((await ask(id, { size: 100 * 1024 * 1024 + 1 })).status).toBe(413);
       expect((await ask(id, { jobId: await makeJob(other, 'running') })).body.code).toBe('not_found');

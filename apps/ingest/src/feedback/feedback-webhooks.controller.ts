@@ -14,7 +14,10 @@ import {
 } from '@muster/feedback';
 import { parseJsonBody, Unparsed, UnparsedBody } from '@muster/platform';
 
-/** Receives webhooks of the trackers. Checks the signature, then the event type, then the work items that it concerns. */
+/**
+ * Receives the webhooks of the trackers. Checks the signature first, then the type of the event, and then finds the
+ * work items that the event is about.
+ */
 @ApiTags('Feedback')
 @Controller('/api/webhooks')
 export class FeedbackWebhooksController {
@@ -76,15 +79,15 @@ export class FeedbackWebhooksController {
     bytes: Buffer,
     { id, read }: { id?: string; read: (payload: unknown) => Reference[] | null },
   ): Promise<FeedbackWebhookAnswer> {
-    const references = read(await parseJsonBody(jsonIn(bytes), { halfPairs: 'replace' }));
+    const references = read(await parseJsonBody(extractJson(bytes), { halfPairs: 'replace' }));
     if (!references) return { accepted: false, reason: 'unsupported_event' };
     const deliveryId = id ?? createHash('sha256').update(bytes).digest('hex');
     return receiveTrackerWebhook(this.database, { tracker, deliveryId, byContent: id === undefined, references });
   }
 }
 
-/** By default, GitHub sends a form with the JSON in its field `payload`. */
-function jsonIn(bytes: Buffer): Buffer {
+/** GitHub's default is to send a form whose field `payload` contains the JSON. */
+function extractJson(bytes: Buffer): Buffer {
   if (bytes.toString('latin1', 0, 8) !== 'payload=') return bytes;
   return Buffer.from(new URLSearchParams(bytes.toString('utf8')).get('payload')!);
 }

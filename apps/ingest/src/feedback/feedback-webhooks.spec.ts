@@ -69,7 +69,7 @@ describe('tracker webhooks', () => {
     return [status, status === 202 ? answer : answer.code];
   };
 
-  it('arm the work item whose marker is in a pull request’s text, in this repository', async () => {
+  it('a pull request webhook requests a synchronization of the work item whose marker is in its text', async () => {
     const before = await armed();
     expect(await send(pull(`For muster-feedback:${submissionId}`), {}, { event: 'pull_request' } as never)).toEqual([
       202,
@@ -81,7 +81,7 @@ describe('tracker webhooks', () => {
     expect(other).toEqual([202, unknown]);
   });
 
-  it('arm the work item of their issue or task once, and enqueue its synchronization', async () => {
+  it('a webhook about an issue or a task requests one synchronization of its work item', async () => {
     const before = await armed();
     expect(await send(issue())).toEqual([202, { accepted: true }]);
     expect(await sendTask(task())).toEqual([202, { accepted: true }]);
@@ -92,7 +92,7 @@ describe('tracker webhooks', () => {
     expect(messages).toContainEqual({ payload: { submissionId } });
   });
 
-  it('find the work item by a pull request’s branch, or by an issue that the pull request names', async () => {
+  it('a pull request webhook finds its work item by the branch, or by an issue that the text names', async () => {
     const pull = (more: object) =>
       JSON.stringify({ action: 'opened', repository: { full_name: 'acme/portal' }, pull_request: more });
     const event = { event: 'pull_request' };
@@ -104,7 +104,7 @@ describe('tracker webhooks', () => {
     ]);
   });
 
-  it('accept either of two secrets during a rotation', async () => {
+  it('a tracker webhook may be signed with either of two secrets during a rotation', async () => {
     const body = issue();
     expect(await send(body, {}, { signature: `sha256=${mac('old secret', body)}` })).toEqual([202, { accepted: true }]);
   });
@@ -119,7 +119,7 @@ describe('tracker webhooks', () => {
     ['without a scheme', (body) => mac(secrets.codehost, body)],
     ['cut', (body) => `sha256=${mac(secrets.codehost, body).slice(0, 62)}`],
     ['wrong in its last character', (body) => `sha256=${mac(secrets.codehost, body).slice(0, 63)}x`],
-  ])('are refused with a signature that is %s, before anything else is checked', async (_, make) => {
+  ])('a tracker webhook whose signature is %s is refused before anything else is checked', async (_, make) => {
     const before = await armed();
     for (const body of [issue(), issue('starred'), '{"broken', '']) {
       expect(await send(body, {}, { signature: make(body) })).toEqual([401, 'unauthenticated']);
@@ -128,7 +128,7 @@ describe('tracker webhooks', () => {
     expect(await armed()).toBe(before);
   });
 
-  it('are refused if no secret is configured', async () => {
+  it('tracker webhooks are refused if no secret is configured', async () => {
     const closed = await startHarness(ingest);
     try {
       const body = issue();
@@ -143,7 +143,7 @@ describe('tracker webhooks', () => {
     }
   });
 
-  it('report an unsupported event, and otherwise an unknown reference', async () => {
+  it('the response to an ignored webhook states that its event is unsupported or its reference unknown', async () => {
     const unsupported = [202, { accepted: false, reason: 'unsupported_event' }];
     const unknown = [202, { accepted: false, reason: 'unknown_reference' }];
     const before = await armed();
@@ -161,7 +161,7 @@ describe('tracker webhooks', () => {
     expect(await armed()).toBe(before);
   });
 
-  it('are processed once per delivery id; without an id, once per body in ten minutes', async () => {
+  it('a tracker webhook is processed once per delivery id, or without an id once per body in 10 minutes', async () => {
     const before = await armed();
     const delivery = newId();
     const duplicate = [202, { accepted: true, reason: 'duplicate' }];
@@ -176,7 +176,7 @@ describe('tracker webhooks', () => {
     expect(await send(issue(), {}, { delivery })).toEqual(duplicate);
   });
 
-  it('only trigger a synchronization, in any order, and when an eavesdropper repeats them with new ids', async () => {
+  it('a webhook only requests a synchronization, even if it is repeated with a new delivery id', async () => {
     const contents = () =>
       sql(
         `SELECT to_jsonb(s) AS submission, to_jsonb(w) - '{armed,due_at,updated_at}'::text[] AS item,
@@ -189,7 +189,8 @@ describe('tracker webhooks', () => {
     for (const body of [deleted, closed, opened, closed, deleted, opened]) {
       expect(await send(body)).toEqual([202, { accepted: true }]);
     }
-    // The id is not signed, but the body is. The signature of another body or another tracker is refused.
+    // The signature covers the body but not the delivery id. A signature of another body or for another tracker is
+    // refused.
     for (const signature of [`sha256=${mac(secrets.codehost, opened)}`, `sha256=${mac(secrets.tasktracker, closed)}`]) {
       expect(await send(closed, {}, { signature })).toEqual([401, 'unauthenticated']);
     }
@@ -198,7 +199,7 @@ describe('tracker webhooks', () => {
     expect(await armed()).toBe(times + 6);
   });
 
-  it('are recognized as repeated after the first one has unlinked their issue', async () => {
+  it('a repeated webhook is recognized even if its issue has been unlinked since the first one', async () => {
     const delivery = newId();
     const event = { event: 'issues', delivery };
     expect(await send(issue('deleted'), {}, event)).toEqual([202, { accepted: true }]);
@@ -213,7 +214,7 @@ describe('tracker webhooks', () => {
   });
 
   it.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x', 'nonsense'])(
-    'are checked by their signature with the content type %s',
+    'the signature of a tracker webhook is checked if its content type is %s',
     async (type) => {
       const body = issue();
       const as = { 'content-type': type };
@@ -222,7 +223,7 @@ describe('tracker webhooks', () => {
     },
   );
 
-  it('are accepted from the codehost as forms that contain the JSON, signed as sent', async () => {
+  it('a codehost webhook may be a form that contains the JSON; its signature is of the form', async () => {
     const form = new URLSearchParams({ payload: issue() }).toString();
     const as = { 'content-type': 'application/x-www-form-urlencoded' };
     expect(await send(form, as)).toEqual([202, { accepted: true }]);
@@ -230,12 +231,12 @@ describe('tracker webhooks', () => {
     expect(await send('payload=%7Bbroken', as)).toEqual([400, 'invalid_payload']);
   });
 
-  it('are accepted with a large body', async () => {
+  it('a tracker webhook with a body of 600 kB is accepted', async () => {
     const large = JSON.stringify({ ...JSON.parse(issue()), padding: 'x'.repeat(600_000) });
     expect(await send(large)).toEqual([202, { accepted: true }]);
   });
 
-  it('are refused if larger than 1 MiB', async () => {
+  it('a tracker webhook larger than 1 MiB is refused', async () => {
     expect((await send(`"${'x'.repeat(1024 * 1024)}"`))[0]).toBe(413);
   });
 });

@@ -7,7 +7,7 @@ import { receiveMessage } from '@muster/jobs';
 import { BaseConfig, Clock, publicAddress, Unparsed, UnparsedBody } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
-/** Receives messages with one-time codes from SMS and mail gateways. */
+/** Receives the messages with one-time codes that SMS and mail gateways send. */
 @ApiTags('Callbacks')
 @Controller('/api/inbound')
 export class InboundController {

@@ -32,8 +32,8 @@ import { KeyRing } from '@muster/vault';
 import { reporterOf } from './reporter-of';
 
 /**
- * Receives the reports of workers about their jobs. A report can arrive several times and in any order. A report that
- * changes nothing is answered normally, never with an error.
+ * Receives the reports of workers about their jobs. A report can arrive several times, and reports can arrive in any
+ * order. A report that changes nothing is answered with 200 and a reason, never with an error.
  */
 @ApiTags('Callbacks')
 @Controller()
@@ -124,7 +124,8 @@ export class JobCallbacksController {
     const owner = await ownerOfJob(this.database, jobId);
     if (key && key.organizationId !== owner?.organizationId) throw noSuch('job');
     const signed = Buffer.concat([Buffer.from(`${jobId}.`), body.bytes]);
-    // A caller without a key must not learn whether the job exists, so the error is that of a wrong signature.
+    // A caller without a key must not learn whether the job exists, so a missing job gets the error of a wrong
+    // signature.
     const organizationId = owner?.organizationId ?? nilId;
     const boundAgentId = key && boundAgentOf(key);
     const signer = { organizationId, agentId: owner?.agentId ?? boundAgentId ?? nilId };
@@ -143,7 +144,9 @@ export class JobCallbacksController {
     );
   }
 
-  /** Counts a report once it is in the database: as applied, or by the reason that is returned to the worker. */
+  /**
+   * Counts a report in the metrics after it was stored: as applied, or by the reason that is returned to the worker.
+   */
   private async counted<T extends { accepted: boolean | number; reason?: string }>(
     callback: string,
     applying: Promise<T>,

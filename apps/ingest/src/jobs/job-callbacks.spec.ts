@@ -36,7 +36,7 @@ describe('callbacks over HTTP', () => {
     return `t=${t},v1=${createHmac('sha256', key).update(`${t}.${signedJobId}.${body}`).digest('hex')}`;
   };
 
-  it('move a job, and answer late reports with 200 and the reason', async () => {
+  it('job reports change the job’s status, and late ones are answered with 200 and a reason', async () => {
     expect((await worker.post('/api/job-webhook', { jobId, status: 'running' })).body).toEqual({
       accepted: true,
       status: 'running',
@@ -49,7 +49,7 @@ describe('callbacks over HTTP', () => {
     expect([step.status, step.body]).toEqual([200, { accepted: false, reason: 'job_over' }]);
   });
 
-  it('are accepted only from the job’s own agent, or with a key that is not bound', async () => {
+  it('job reports need a key of the job’s agent or a key that is not bound to an agent', async () => {
     const unbound = await makeApiKey(harness.db, { organizationId, scope: 'worker' });
     const anyAgents = harness.http.withKey(unbound.secret);
     const other = await makeJob(harness.db, { organizationId });
@@ -63,7 +63,7 @@ describe('callbacks over HTTP', () => {
     expect((await anyAgents.post('/api/job-webhook', { jobId })).status).toBe(200);
   });
 
-  it('claim results are signed over time, job and body', async () => {
+  it('the signature of claim results must match their time, job and body', async () => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
     const good = await claims(body, signed(body));
     expect([good.status, good.body]).toEqual([
@@ -83,7 +83,7 @@ describe('callbacks over HTTP', () => {
     }
   });
 
-  it('claim results need only a signature; a key in addition must belong to the job’s organization', async () => {
+  it('claim results need no key; a key that is sent too must be a worker key of the job’s organization', async () => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
     const post = (client: HttpClient, targetId: string, signature?: string) =>
       client
@@ -142,7 +142,7 @@ describe('callbacks over HTTP', () => {
     expect((await post(bare, other.id, another)).status).toBe(200);
   });
 
-  it('contain at most 100 claims and 1,000 log entries', async () => {
+  it('a request has at most 100 claim results or 1,000 log entries', async () => {
     const many = (count: number) =>
       JSON.stringify({
         claimResults: Array.from({ length: count }, (_, at) => ({ claimId: `C${at}`, outcome: 'failed' })),
@@ -165,7 +165,7 @@ describe('callbacks over HTTP', () => {
     expect([fraction.status, fraction.body.errors[0].field]).toEqual([400, 'logs.0.timestamp']);
   });
 
-  it('refuse the screenshot of another organization', async () => {
+  it('a job report with the screenshot key of another organization is refused', async () => {
     const report = {
       jobId,
       status: 'completed',

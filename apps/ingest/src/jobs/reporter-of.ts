@@ -1,7 +1,10 @@
 import { boundAgentOf, type Principal } from '@muster/access';
 import type { Reporter } from '@muster/jobs';
 
-/** Returns the agent that the caller reports for: the agent of its key, or null for any agent of its organization. */
+/**
+ * Returns the agent for which the caller reports: the agent that its key is bound to, or null for any agent of its
+ * organization.
+ */
 export function reporterOf(caller: Principal): Reporter {
   return { organizationId: caller.organizationId, agentId: boundAgentOf(caller) };
 }

@@ -36,7 +36,7 @@ describe('replacing a batch', () => {
     return { own, other, ownKey: await keyOf(own.agentId), otherKey: await keyOf(other.agentId) };
   };
 
-  it('is refused to an agent’s key if another agent or an organization key reported the batch', async () => {
+  it('an agent’s key cannot replace a batch that another agent or an organization key reported', async () => {
     const { own, ownKey, otherKey } = await makeAgents();
     for (const reporter of [otherKey, organizationKey]) {
       const batchId = newId();
@@ -52,14 +52,14 @@ describe('replacing a batch', () => {
     }
   });
 
-  it('is open to an agent’s key if the batch belongs to one of the agent’s runs', async () => {
+  it('an agent’s key can replace a batch that belongs to one of the agent’s runs', async () => {
     const { own, ownKey } = await makeAgents();
     const batchId = newId();
     expect((await send(organizationKey, batchId, own.id)).status).toBe(201);
     expect((await send(ownKey, batchId)).body).toMatchObject({ replaced: true });
   });
 
-  it('is open to a retry of the same workflow on another agent', async () => {
+  it('a run can replace the batch of another agent’s run of the same workflow', async () => {
     const { own, other, ownKey, otherKey } = await makeAgents();
     const batchId = newId();
     expect((await send(otherKey, batchId, other.id)).status).toBe(201);

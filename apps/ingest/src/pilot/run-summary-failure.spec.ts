@@ -38,14 +38,16 @@ describe('a run summary that cannot be stored', () => {
     await harness.close();
   });
 
-  /** Stores an earlier report of the batch without its message, and returns the contents of all tables. */
+  /**
+   * Stores an earlier report of the batch, deletes the report's queue message, and returns the contents of all tables.
+   */
   const storeEarlier = async () => {
     await worker.post(path, earlier);
     await sql("DELETE FROM outbox WHERE name = 'batch-ingested'");
     return contents();
   };
 
-  it('leaves nothing behind if a row is refused, and is stored when sent again', async () => {
+  it('a run summary changes nothing if one of its rows cannot be stored, and can be sent again', async () => {
     const before = await storeEarlier();
     await owner.query(`
       CREATE FUNCTION refuse_stops() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room for secret'; END $$;
@@ -66,11 +68,11 @@ describe('a run summary that cannot be stored', () => {
     expect((await worker.post(path, body)).body).toMatchObject({ claims: 3, stopEvents: 1, replaced: true });
   });
 
-  it('leaves nothing behind if its connection is lost, and is stored when sent again', async () => {
+  it('a run summary changes nothing if the database connection is lost, and can be sent again', async () => {
     const before = await storeEarlier();
     const [answer] = await behindLock(
       harness.db,
-      // Interrupts the statement that deletes the earlier report.
+      // The lock stops the new report at the statement that deletes the earlier one.
       (tx) => tx.execute("SELECT FROM pilot_claim_result WHERE id = 'torn:claim:0' FOR UPDATE"),
       () => [worker.post(path, body)],
       () =>

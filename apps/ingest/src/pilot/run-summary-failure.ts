@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from '@muster/contracts';
 import { shapeOf } from '@muster/pilot';
 import type { FastifyRequest } from 'fastify';
 
-/** Run summary codes for requests that fail before their body is read as a summary. */
+/** Maps the codes of errors that occur before the body is read as a summary to the codes of run summaries. */
 const unreadable: Partial<Record<ErrorCode, ErrorCode>> = {
   invalid_payload: 'RUN_SUMMARY_REQUEST_FAILED',
   payload_too_large: 'run_summary_too_large',
@@ -18,8 +18,8 @@ const own: ErrorCode[] = [
 ];
 
 /**
- * Returns the error with one of the interface's codes (section 7) and the shape of the body. Errors of authentication and
- * of rate limits do not concern the summary and are returned unchanged.
+ * Returns an error with one of the run summary codes (interface, section 7) and the shape of the body. Errors of
+ * authentication and of rate limits are not about the summary, so they are returned unchanged.
  */
 export function asRunSummaryFailure(thrown: AppError | undefined, request: FastifyRequest): AppError | undefined {
   if (!thrown || thrown.status >= 500) {

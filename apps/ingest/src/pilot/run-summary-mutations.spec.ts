@@ -26,7 +26,7 @@ jest.setTimeout(withinMs * 6);
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** Values that are not expected in any position. */
+/** Values that are wrong at most positions of a summary. */
 const strange = fc.oneof(
   fc.constantFrom<Json>(null, true, false, 0, -1, 1.5, 1e300, '', ' ', '5', 'null', '\ud800', '\u0000', '💥', [], {}),
   fc.constantFrom<Json>('x'.repeat(20_000), Array(10_001).fill({}), Array(300).fill({ claimId: 1 }), [[[[[]]]]]),
@@ -59,7 +59,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   fc.record({ kind: fc.constant('wrap' as const), at, key: fc.constantFrom(...keys) }),
 );
 
-/** Damage to the text in transit: cut off, one byte changed, or one key repeated. */
+/** Damage to the text of a request: it is cut off, one byte is changed, or one key is repeated. */
 const damage = fc.oneof(
   { weight: 12, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('cut' as const), at }) },
@@ -130,7 +130,7 @@ describe('a mutated run summary', () => {
       return { [envelope === 'nested' ? 'practiceRunSummary' : 'practice_run_summary']: spelled };
     });
 
-  it('is stored completely, or refused with one of the codes and not stored at all', async () => {
+  it('a mutated run summary is stored completely, or is refused with a known code and changes nothing', async () => {
     let before = await contents();
     const outcomes: Record<string, number> = {};
     const changed = fc.tuple(valid, fc.array(mutation, { minLength: 0, maxLength: 3 }), damage);
@@ -167,13 +167,13 @@ describe('a mutated run summary', () => {
       }),
       { numRuns: runs, interruptAfterTimeLimit: withinMs, markInterruptAsFailure: false },
     );
-    // Every outcome has occurred.
+    // Each possible outcome must have occurred.
     for (const way of ['stored', ...Object.keys(codes)])
       expect([way, outcomes[way]]).toEqual([way, expect.any(Number)]);
   });
 });
 
-/** Returns the paths in a value: its own and those of all values below it. */
+/** Returns the paths of a value and of all values that it contains. */
 function pathsIn(value: Json, prefix: (string | number)[] = []): (string | number)[][] {
   if (typeof value !== 'object' || value === null) return [prefix];
   const entries: [string | number, Json][] = Array.isArray(value)

@@ -41,7 +41,7 @@ export class RunSummaryController {
   async ingest(
     @Reply() reply: ReplyHead,
     @Caller() caller: Principal,
-    // Not typed as its class, because `readRunSummary` detects the envelope and the spelling of the keys.
+    // The type is unknown, because `readRunSummary` finds out the envelope and the spelling of the keys.
     @Body() body: unknown,
   ): Promise<RunSummaryAnswer> {
     if (body === undefined) throw new AppError('RUN_SUMMARY_REQUEST_FAILED', { detail: 'The body is empty.' });

@@ -51,7 +51,7 @@ describe('a run summary', () => {
     return JSON.parse(JSON.stringify([own(batch), rows.map(own), stops.map(own)])) as unknown;
   };
 
-  it('is stored identically from each envelope and spelling', async () => {
+  it('the same rows are stored for each envelope and spelling of a run summary', async () => {
     const camel = { jobId: null, workerKey: 'eob', startedAt: '2026-01-31T09:30:00Z', shift: 'early' };
     const snake = { job_id: null, worker_key: 'eob', started_at: '2026-01-31T10:30:00+01:00', shift: 'early' };
     const bodies = [
@@ -64,7 +64,7 @@ describe('a run summary', () => {
           stop_events: [stop],
         },
       },
-      // Mixed spellings, and equal values in both spellings.
+      // This body mixes the spellings, and has some fields with equal values in both spellings.
       {
         practiceRunSummary: {
           batch_summary: { batchId: 'e3', batch_id: 'e3', ...camel, ...snake, startedAt: snake.started_at },
@@ -99,7 +99,7 @@ describe('a run summary', () => {
     ]);
   });
 
-  it('is refused with its code and its shape, without any of its contents', async () => {
+  it('the error of a refused run summary has a code and the body’s shape, but no contents of the body', async () => {
     const batchSummary = { batchId: 'secret-batch' };
     const none = { envelope: null, keys: [] as string[], claimResults: null, stopEvents: null };
     const camel = { envelope: 'camel', keys: ['batchSummary'], claimResults: null, stopEvents: null };
@@ -184,14 +184,14 @@ describe('a run summary', () => {
     expect(await stored('secret-batch')).toBeNull();
   });
 
-  it('describes at most 50 keys of its body in the shape, and shortens long keys', async () => {
+  it('the shape in a run summary’s error lists at most 50 keys, and long keys are shortened', async () => {
     const body = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`${'k'.repeat(200)}${at}`, 1]));
     const { shape } = (await worker.post(path, body)).body;
     expect(shape.keys).toHaveLength(50);
     expect(shape.keys[0].length).toBeLessThanOrEqual(110);
   });
 
-  it('is accepted with a key of either scope, but not without credentials', async () => {
+  it('a run summary is accepted with a worker key or an API key, but not without a key', async () => {
     const api = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'api' })).secret);
     const send = (client: HttpClient) => client.post(path, { batchSummary: { batchId: newId() } });
     expect([(await send(worker)).status, (await send(api)).status]).toEqual([201, 201]);
@@ -203,7 +203,7 @@ describe('a run summary', () => {
     ]);
   });
 
-  it('may name a job of its organization, and with an agent’s key only a job of that agent', async () => {
+  it('a run summary may name any job of its organization, or with an agent’s key a job of that agent', async () => {
     const own = await makeJob(harness.db, { organizationId });
     const other = await makeJob(harness.db, { organizationId });
     const foreign = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });
@@ -223,7 +223,7 @@ describe('a run summary', () => {
     expect(await stored(`of ${foreign.id}`)).toBeNull();
   });
 
-  it('replaces the stored report of its batch, and nothing else', async () => {
+  it('a run summary replaces the stored summary of its batch, and nothing else', async () => {
     const otherOrganizationId = (await makeOrganization(harness.db)).id;
     const otherWorker = harness.http.withKey(
       (await makeApiKey(harness.db, { organizationId: otherOrganizationId, scope: 'worker' })).secret,
@@ -267,7 +267,7 @@ describe('a run summary', () => {
     ]);
   });
 
-  it('is stored completely from one of several concurrent reports', async () => {
+  it('one of several concurrent run summaries of a batch is stored completely', async () => {
     const responses = await Promise.all(
       Array.from({ length: 12 }, (_, teller) =>
         worker.post(path, {
@@ -289,7 +289,7 @@ describe('a run summary', () => {
     expect(count).toBe(1);
   });
 
-  it('is stored completely with 10,000 claims', async () => {
+  it('a run summary with 10,000 claims is stored completely, and one with more is refused', async () => {
     const rows = Array.from({ length: 10_000 }, (_, at) => ({
       claimId: `C${at}`,
       outcome: 'eob_uploaded',
@@ -305,13 +305,13 @@ describe('a run summary', () => {
     expect((await stored('large'))!.batch).toEqual(batch);
   });
 
-  it('is stored with unpaired surrogates replaced, like other texts of workers', async () => {
+  it('unpaired surrogates in the text of a run summary are replaced by U+FFFD', async () => {
     const text = '{"batchSummary":{"batchId":"half"},"claimResults":[{"claimId":"a\\ud83d","outcome":"failed"}]}';
     expect((await worker.send('POST', path, text)).status).toBe(201);
     expect((await stored('half'))!.rows[0].claimId).toBe('a\ufffd');
   });
 
-  it('books the cost of an ended run, and writes it to the job', async () => {
+  it('a run summary books the cost of its ended run and writes it to the job', async () => {
     await sql('UPDATE organization_settings SET compute_micros_per_hour = 3600000 WHERE organization_id = $1', [
       organizationId,
     ]);

@@ -34,7 +34,7 @@ export abstract class MachineReports {
   ) {}
 
   protected async webhook(machine: Machine, jobId: string, body: object): Promise<void> {
-    await this.ok(machine.client.post('/api/job-webhook', { jobId, ...body }));
+    await this.expectSuccess(machine.client.post('/api/job-webhook', { jobId, ...body }));
   }
 
   protected async steps(
@@ -44,7 +44,7 @@ export abstract class MachineReports {
   ): Promise<Usage[]> {
     const usages: Usage[] = [];
     for (let stepOrder = first; stepOrder < first + count; stepOrder += 1) {
-      await this.pass(this.random.whole(1, 10));
+      await this.passMinutes(this.random.whole(1, 10));
       const at = this.time.clock.now().toISOString();
       const { provider, model } = preset ?? this.random.pick(models);
       const usage = {
@@ -75,7 +75,7 @@ export abstract class MachineReports {
       };
       const times = this.random.happens(0.3) ? 2 : 1;
       for (let time = 0; time < times; time += 1) {
-        await this.ok(machine.client.post(`/api/agents/${machine.id}/step-status`, body));
+        await this.expectSuccess(machine.client.post(`/api/agents/${machine.id}/step-status`, body));
       }
       usages.push({ ...usage, at });
     }
@@ -96,7 +96,7 @@ export abstract class MachineReports {
     }
     for (const [at, metadata] of steps.entries()) {
       const body = { jobId, stepOrder: 1000 + at, status: 'passed', seq: 1, metadata };
-      await this.ok(machine.client.post(`/api/agents/${machine.id}/step-status`, body));
+      await this.expectSuccess(machine.client.post(`/api/agents/${machine.id}/step-status`, body));
     }
     return steps;
   }
@@ -105,18 +105,18 @@ export abstract class MachineReports {
   protected async claimResults(machine: Machine, jobId: string): Promise<Run['claims']> {
     const outcomesByClaim: Run['claims'] = {};
     for (let round = 0; round < this.random.whole(1, 2); round += 1) {
-      await this.pass(1);
+      await this.passMinutes(1);
       const claimResults = Array.from({ length: this.random.whole(1, 4) }, (_, at) => ({
         claimId: `C-${at}`,
         outcome: this.random.pick(outcomes),
       }));
       // A signature is valid for five minutes, so the other practices must not move the clock here.
-      await this.time.still(async () => {
+      await this.time.withClockStopped(async () => {
         const t = Math.floor(this.time.clock.now().getTime() / 1000);
         const signed = `${t}.${jobId}.${JSON.stringify({ claimResults })}`;
         const signature = `t=${t},v1=${createHmac('sha256', this.signingSecret).update(signed).digest('hex')}`;
         const client = machine.client.with({ 'x-service-signature': signature });
-        await this.ok(client.post(`/api/jobs/${jobId}/claim-results`, { claimResults }));
+        await this.expectSuccess(client.post(`/api/jobs/${jobId}/claim-results`, { claimResults }));
       });
       for (const { claimId, outcome } of claimResults) outcomesByClaim[claimId] = outcome;
     }
@@ -154,18 +154,18 @@ export abstract class MachineReports {
           },
         },
       ] as object[]);
-      await this.ok(machine.client.post('/api/pilot/run-summary', body));
+      await this.expectSuccess(machine.client.post('/api/pilot/run-summary', body));
     }
     const day = dayIn(this.ledger.zone, startedAt);
     const batch: Batch = { id: batchId, jobId, workflowId: null, day, claims };
     this.ledger.batches.push(batch);
   }
 
-  protected async pass(minutes: number): Promise<void> {
-    await this.time.go(new Date(this.time.clock.now().getTime() + minutes * 60_000));
+  protected async passMinutes(minutes: number): Promise<void> {
+    await this.time.advanceTo(new Date(this.time.clock.now().getTime() + minutes * 60_000));
   }
 
-  protected async ok<T extends { status: number; text: string }>(request: Promise<T>): Promise<T> {
+  protected async expectSuccess<T extends { status: number; text: string }>(request: Promise<T>): Promise<T> {
     const answer = await request;
     if (answer.status >= 300) throw new Error(`${this.ledger.name}: ${answer.status} ${answer.text.slice(0, 500)}`);
     return answer;

@@ -26,14 +26,14 @@ describe('a month of three organizations', () => {
 
   beforeAll(async () => {
     const dayMs = 24 * 3600 * 1000;
-    // The clock jumps by days before the machines report again. No machine may be found silent meanwhile.
+    // The clock jumps by days between two reports of a machine. These limits keep machines from counting as offline.
     const env = {
       AGENT_OFFLINE_AFTER_MS: String(20 * dayMs),
       JOB_LOST_AFTER_MS: String(dayMs),
       OUTBOX_SWEEP_MS: '200',
     };
     harness = await startHarness({ ...standalone, env, clock: time.clock });
-    await time.go(new Date('2027-03-01T00:10:00Z'));
+    await time.advanceTo(new Date('2027-03-01T00:10:00Z'));
     const plans = [
       { name: 'Chicago', zone: 'America/Chicago', labor: 28.5, minutes: 12, hourly: 0.12, machines: [null, 0.333333] },
       {
@@ -64,12 +64,12 @@ describe('a month of three organizations', () => {
     }
     const rounds = Math.ceil(runs / offices.length);
     for (let round = 0; round < rounds; round += 1) {
-      await time.go(new Date(Date.parse('2027-03-01T01:00:00Z') + (round * 30.5 * 24 * 3600 * 1000) / rounds));
-      for (const office of offices) await office.beat();
-      if (round === Math.floor(rounds / 2)) await changeInTheMiddle();
+      await time.advanceTo(new Date(Date.parse('2027-03-01T01:00:00Z') + (round * 30.5 * 24 * 3600 * 1000) / rounds));
+      for (const office of offices) await office.sendHeartbeats();
+      if (round === Math.floor(rounds / 2)) await raisePrices();
       await Promise.all(offices.map((office) => office.run()));
     }
-    await metered();
+    await untilMetered();
   }, 1_200_000);
   afterAll(async () => {
     await harness.close();
@@ -78,9 +78,9 @@ describe('a month of three organizations', () => {
   });
 
   /** Raises the model prices from tomorrow on, and the price of machines for runs that end from now on. */
-  async function changeInTheMiddle(): Promise<void> {
+  async function raisePrices(): Promise<void> {
     const tomorrow = new Date(time.clock.now().getTime() + 24 * 3600 * 1000).toISOString().slice(0, 10);
-    await metered();
+    await untilMetered();
     for (const office of offices) {
       await office.setPrices([price('OPENAI', 'month-small', 0.77, 2.123456, tomorrow)]);
       await office.setHourly(0.2);
@@ -88,7 +88,7 @@ describe('a month of three organizations', () => {
   }
 
   /** Waits until no message is left in the metering queue. */
-  const metered = () =>
+  const untilMetered = () =>
     waitFor('every run to be metered', async () => {
       const [left] = await harness.db.query<{ count: number }>(
         'system',
@@ -97,13 +97,13 @@ describe('a month of three organizations', () => {
       return left!.count === 0;
     });
 
-  const count = (label: string, figures: number) => (compared[label] = (compared[label] ?? 0) + figures);
+  const countCompared = (label: string, figures: number) => (compared[label] = (compared[label] ?? 0) + figures);
 
   async function checkAll(): Promise<void> {
     for (const { ledger, tenant } of offices) {
       const usage = (await tenant.api.get(`/api/usage?month=${month}`)).body;
       expect(usage).toMatchObject(usageOf(ledger, month));
-      count('usage', 6);
+      countCompared('usage', 6);
       for (const run of ledger.runs.filter(({ deleted }) => !deleted)) {
         const cost = (await tenant.api.get(`/api/jobs/${run.id}/cost`)).body;
         const expected = costOf(run, ledger.prices);
@@ -121,37 +121,37 @@ describe('a month of three organizations', () => {
         const job = (await tenant.api.get(`/api/jobs/${run.id}`)).body;
         expect(job.totalCostUsd).toBe(usd(expected.total));
         expect(job.claims).toEqual(countClaims(Object.values(run.claims).map((outcome) => ({ outcome }))));
-        count('costs and claims of runs', 9);
+        countCompared('costs and claims of runs', 9);
       }
       for (const groupBy of groupings) {
         const costs = (await tenant.api.get(`/api/costs?from=${range.from}&to=${range.to}&groupBy=${groupBy}`)).body;
         const found = costs.groups.map(({ key, label: _, ...figures }: any) => [key, figures]);
         const expected = costsOf(ledger, { ...range, groupBy });
         expect(Object.fromEntries(found)).toEqual(expected);
-        count(`costs by ${groupBy}`, found.length * 5);
+        countCompared(`costs by ${groupBy}`, found.length * 5);
       }
       for (const source of ['', '&source=computed']) {
         const roi = (await tenant.api.get(`/api/pilot/roi?from=${range.from}&to=${range.to}${source}`)).body;
         expect(roi).toMatchObject(roiOf(ledger, range));
-        count(`ROI ${source ? 'with source=computed' : 'without source'}`, 14 + roi.daily.length * 7);
+        countCompared(`ROI ${source ? 'with source=computed' : 'without source'}`, 14 + roi.daily.length * 7);
       }
     }
   }
 
-  it('has the figures of an independent recomputation', async () => {
+  it('usage, costs and ROI of a month equal an independent recomputation from the recorded input', async () => {
     await checkAll();
   });
 
-  it('bills each run by the metadata of its steps', async () => {
+  it('the charge of a run is computed from the metadata of its steps', async () => {
     for (const office of offices) {
       for (const run of office.ledger.runs.filter(({ billing }) => billing.length > 0)) {
         expect(await office.bill(run)).toMatchObject(billOf(run.billing, office.ledger.pricing));
-        count('billing', 6);
+        countCompared('billing', 6);
       }
     }
   });
 
-  it('gets a late price of a past day only by a requested recomputation', async () => {
+  it('a model price that is added for a past day changes costs only by a requested recomputation', async () => {
     const before = offices.map(({ ledger }) => ledger.prices);
     for (const [at, office] of offices.entries()) {
       await office.setPrices([price('nobody', 'month-unknown', 1, 0.123456, '2027-03-05')]);
@@ -163,15 +163,15 @@ describe('a month of three organizations', () => {
       const response = await (await office.signIn()).post('/api/organization/model-prices/recompute', range);
       expect([office.ledger.name, response.status]).toEqual([office.ledger.name, 202]);
     }
-    await metered();
+    await untilMetered();
     await checkAll();
   });
 
-  it('keeps the costs of deleted runs', async () => {
+  it('the costs of deleted runs remain in usage, costs and ROI', async () => {
     for (const office of offices) {
       for (const run of office.ledger.runs.filter((_, at) => at % 7 === 3)) await office.delete(run);
     }
-    await metered();
+    await untilMetered();
     for (const { ledger, tenant } of offices) {
       expect((await tenant.api.get(`/api/usage?month=${month}`)).body).toMatchObject(usageOf(ledger, month));
       for (const groupBy of groupings) {
@@ -182,11 +182,11 @@ describe('a month of three organizations', () => {
       const roi = (await tenant.api.get(`/api/pilot/roi?from=${range.from}&to=${range.to}`)).body;
       const { batches, claims, cost, savings } = roiOf(ledger, range);
       expect(roi).toMatchObject({ batches, claims: { attempted: claims.attempted }, cost, savings });
-      count('figures after deletion', 20);
+      countCompared('figures after deletion', 20);
     }
   });
 
-  it('leaves every usage counter equal to the sum of its events', async () => {
+  it('each usage counter equals the sum of its usage events', async () => {
     const root = await offices[0]!.signIn('super_admin');
     const answer = await root.post('/api/admin/usage/reconcile', {});
     expect(answer.body).toMatchObject({ differing: 0 });

@@ -6,14 +6,14 @@ export class MovableClock {
   private last: Promise<unknown> = Promise.resolve();
 
   /** Moves the clock forward to this time; does nothing if the clock is past it. */
-  go(to: Date): Promise<void> {
-    return this.still(async () => {
+  advanceTo(to: Date): Promise<void> {
+    return this.withClockStopped(async () => {
       if (to > this.clock.now()) this.clock.set(to);
     });
   }
 
   /** Runs the work while no other caller moves the clock. */
-  still<T>(work: () => Promise<T>): Promise<T> {
+  withClockStopped<T>(work: () => Promise<T>): Promise<T> {
     const done = this.last.then(work);
     this.last = done.catch(() => undefined);
     return done;

@@ -43,25 +43,27 @@ export class PracticeOffice extends MachineReports {
     plan: OfficePlan,
   ): Promise<PracticeOffice> {
     const office = new PracticeOffice(harness, time, random, await harness.makeTenant(plan.name), plan);
-    await office.furnish(plan);
+    await office.setUp(plan);
     return office;
   }
 
   /** Adds model prices. Each applies from its own first day. */
   async setPrices(prices: Price[]): Promise<void> {
     this.ledger.prices = [...this.ledger.prices, ...prices];
-    await this.ok((await this.signIn()).put('/api/organization/model-prices', { prices: this.ledger.prices }));
+    await this.expectSuccess(
+      (await this.signIn()).put('/api/organization/model-prices', { prices: this.ledger.prices }),
+    );
   }
 
   async setHourly(hourly: number): Promise<void> {
     this.hourly = hourly;
-    await this.ok((await this.signIn()).patch('/api/organization/settings', { hourlyComputeUsd: hourly }));
+    await this.expectSuccess((await this.signIn()).patch('/api/organization/settings', { hourlyComputeUsd: hourly }));
   }
 
   /** Sends a heartbeat of each machine. */
-  async beat(): Promise<void> {
+  async sendHeartbeats(): Promise<void> {
     for (const { id: agentId, client, bootId } of this.machines) {
-      await this.ok(client.post('/api/agent/heartbeat', { agentId, bootId }));
+      await this.expectSuccess(client.post('/api/agent/heartbeat', { agentId, bootId }));
     }
   }
 
@@ -80,7 +82,7 @@ export class PracticeOffice extends MachineReports {
       () => (isOverBudget ? this.launch(machine, options) : this.launchBySchedule(machine, options)),
     ])();
     if (random.happens(0.06)) return this.cancel(machine, jobId);
-    if (isOverBudget) return this.overspend(machine, jobId);
+    if (isOverBudget) return this.exceedBudget(machine, jobId);
     await this.perform(machine, jobId);
     const [retry] = await this.harness.db.query<{ id: string }>('system', 'SELECT id FROM job WHERE retry_of = $1', [
       jobId,
@@ -94,16 +96,16 @@ export class PracticeOffice extends MachineReports {
     const usages = await this.steps(machine, jobId, { first: 1, count: random.whole(0, 4) });
     const billing = await this.billingSteps(machine, jobId);
     const claims = random.happens(0.6) ? await this.claimResults(machine, jobId) : {};
-    await this.pass(random.whole(1, 60));
+    await this.passMinutes(random.whole(1, 60));
     const reported = random.happens(0.4) ? random.whole(0, 4_000_000) / 1_000_000 : null;
     const end = random.pick(['completed', 'completed', 'completed', 'failed', 'cancelled'] as const);
     const body = { status: end, seq: 5_000, ...(reported === null ? {} : { totalCostUsd: reported }) };
     await this.webhook(machine, jobId, body);
-    // Sends the same end again, and a different end that is too late.
+    // Repeats the report of the end, or sends a different end, which the service must ignore.
     if (random.happens(0.3)) await this.webhook(machine, jobId, body);
     if (random.happens(0.2)) await this.webhook(machine, jobId, { status: 'failed', seq: 5_001, totalCostUsd: 999 });
     if (random.happens(0.2)) {
-      await this.pass(random.whole(1, 30));
+      await this.passMinutes(random.whole(1, 30));
       usages.push(...(await this.steps(machine, jobId, { first: 100, count: 2 })));
     }
     await this.close(machine, jobId, { usages, reported, billing, claims });
@@ -112,15 +114,15 @@ export class PracticeOffice extends MachineReports {
   }
 
   private async cancel(machine: Machine, jobId: string): Promise<void> {
-    await this.pass(this.random.whole(1, 20));
-    await this.ok(this.tenant.api.post(`/api/jobs/${jobId}/cancel`, {}));
-    // The machine may have received the run already. Then it has to report that the run has stopped.
+    await this.passMinutes(this.random.whole(1, 20));
+    await this.expectSuccess(this.tenant.api.post(`/api/jobs/${jobId}/cancel`, {}));
+    // If the machine has already received the run, it has to report that the run has stopped.
     await this.webhook(machine, jobId, { status: 'cancelled', seq: 9_000 });
     await this.close(machine, jobId, { usages: [], reported: null, billing: [], claims: {} });
   }
 
-  /** The service ends the run. The machine's report of the end is too late, but its usage counts. */
-  private async overspend(machine: Machine, jobId: string): Promise<void> {
+  /** Plays a run that the service ends for its budget. A later report of its end is ignored, but later usage counts. */
+  private async exceedBudget(machine: Machine, jobId: string): Promise<void> {
     await this.begin(machine, jobId);
     const preset = { provider: 'nobody', model: 'month-unknown', reported: 0.75 } as const;
     const usages = await this.steps(machine, jobId, { first: 1, count: 1, preset });
@@ -131,29 +133,29 @@ export class PracticeOffice extends MachineReports {
     usages.push(...(await this.steps(machine, jobId, { first: 50, count: 1, preset })));
     await this.webhook(machine, jobId, { status: 'completed', seq: 5_000, totalCostUsd: 999 });
     await this.close(machine, jobId, { usages, reported: null, billing: [], claims: {} });
-    // The machine has killed the rest of the run.
+    // Acts as the machine's confirmation that the processes of the run have ended.
     await this.harness.db.query('system', 'UPDATE agent SET clearing_command_id = NULL WHERE id = $1', [machine.id]);
   }
 
-  /** Signs in again, because sessions do not last a month. */
+  /** Signs in again, because a user session does not last a month. */
   signIn(role: 'admin' | 'super_admin' = 'admin'): Promise<HttpClient> {
     return this.harness.http.signIn(`user-${this.tenant.userIds[role]}@example.com`, testPassword);
   }
 
   /** Deletes the run; its costs remain. */
   async delete(run: Run): Promise<void> {
-    await this.ok((await this.signIn()).delete(`/api/jobs/${run.id}`));
+    await this.expectSuccess((await this.signIn()).delete(`/api/jobs/${run.id}`));
     run.deleted = true;
   }
 
   async bill(run: Run): Promise<any> {
     const body = { job_id: run.id, create_default_model: true, force: this.random.happens(0.5) };
-    return (await this.ok((await this.signIn()).post('/api/admin/client-pricing/backfill', body))).body;
+    return (await this.expectSuccess((await this.signIn()).post('/api/admin/client-pricing/backfill', body))).body;
   }
 
-  private async furnish(plan: OfficePlan): Promise<void> {
+  private async setUp(plan: OfficePlan): Promise<void> {
     const { admin } = this.tenant.as;
-    await this.ok(
+    await this.expectSuccess(
       admin.patch('/api/organization/settings', {
         timezone: plan.zone,
         laborRateUsdPerHour: plan.labor,
@@ -165,18 +167,20 @@ export class PracticeOffice extends MachineReports {
     this.signingSecret = (await admin.get('/api/organization/signing-secret')).body.signingSecret;
     for (const hourly of plan.machines) {
       const config = hourly === null ? {} : { providerConfig: { hourlyUsd: hourly } };
-      const created = await this.ok(admin.post('/api/agents', { name: newId(), provider: 'external', ...config }));
+      const created = await this.expectSuccess(
+        admin.post('/api/agents', { name: newId(), provider: 'external', ...config }),
+      );
       const client = this.harness.http.withKey(created.body.workerKey);
       const { id } = created.body.agent;
       const bootId = newId();
-      await this.ok(client.post('/api/agents/handshake', { agentId: id, bootId, workerVersion: '1' }));
+      await this.expectSuccess(client.post('/api/agents/handshake', { agentId: id, bootId, workerVersion: '1' }));
       this.machines.push({ id, client, bootId, hourly });
     }
     for (const name of ['EOBs', 'Eligibility']) {
-      const created = await this.ok(admin.post('/api/workflows', { name, script: 'print(1)' }));
+      const created = await this.expectSuccess(admin.post('/api/workflows', { name, script: 'print(1)' }));
       this.workflowIds.push(created.body.id);
     }
-    const schedule = await this.ok(
+    const schedule = await this.expectSuccess(
       admin.post('/api/schedules', {
         name: 'Nightly',
         scriptId: this.workflowIds[0],
@@ -185,25 +189,25 @@ export class PracticeOffice extends MachineReports {
       }),
     );
     this.scheduleId = schedule.body.id;
-    await this.ok(admin.put(`/api/admin/client-pricing/${this.tenant.organizationId}`, plan.pricing));
+    await this.expectSuccess(admin.put(`/api/admin/client-pricing/${this.tenant.organizationId}`, plan.pricing));
   }
 
   private async launch(machine: Machine, options: object): Promise<string> {
     const workflowId = this.random.pick(this.workflowIds);
     const body = { workflowId, agentId: machine.id, ...options };
-    return (await this.ok(this.tenant.api.post('/api/jobs/launch', body))).body.jobId;
+    return (await this.expectSuccess(this.tenant.api.post('/api/jobs/launch', body))).body.jobId;
   }
 
   private async launchBatch(machine: Machine, options: object): Promise<string> {
     const workflowId = this.random.pick(this.workflowIds);
     const body = { workflowId, agentIds: [machine.id], rows: [{}], ...options };
-    return (await this.ok(this.tenant.api.post('/api/jobs/batch', body))).body.jobIds[0];
+    return (await this.expectSuccess(this.tenant.api.post('/api/jobs/batch', body))).body.jobIds[0];
   }
 
-  /** Launches by the schedule if the machine is the schedule's own one, which is the first; otherwise directly. */
+  /** Launches a run by the schedule if the machine is the schedule's machine, the first one; otherwise directly. */
   private async launchBySchedule(machine: Machine, options: object): Promise<string> {
     if (machine !== this.machines[0]) return this.launch(machine, options);
-    const response = await this.ok(
+    const response = await this.expectSuccess(
       this.tenant.api.post('/api/schedules/execute', { scheduleId: this.scheduleId, force: true }),
     );
     const [launched] = response.body.launched;
@@ -211,12 +215,12 @@ export class PracticeOffice extends MachineReports {
   }
 
   private async begin(machine: Machine, jobId: string): Promise<void> {
-    await this.dispatched(jobId);
-    await this.pass(this.random.whole(1, 5));
+    await this.untilDispatched(jobId);
+    await this.passMinutes(this.random.whole(1, 5));
     await this.webhook(machine, jobId, { status: 'running', seq: 1 });
   }
 
-  private async dispatched(jobId: string): Promise<void> {
+  private async untilDispatched(jobId: string): Promise<void> {
     await waitFor(`job ${jobId} to be dispatched to its machine`, async () => {
       const [job] = await this.harness.db.query<{
         dispatched: boolean;
@@ -234,13 +238,13 @@ export class PracticeOffice extends MachineReports {
     });
   }
 
-  /** Records the ended run: its times and status from the service, and its generated input. */
+  /** Records the ended run in the ledger: its times and status from the service, and its generated input. */
   private async close(
     machine: Machine,
     jobId: string,
     input: Pick<Run, 'usages' | 'reported' | 'billing' | 'claims'>,
   ): Promise<void> {
-    const { body: job } = await this.ok(this.tenant.api.get(`/api/jobs/${jobId}`));
+    const { body: job } = await this.expectSuccess(this.tenant.api.get(`/api/jobs/${jobId}`));
     if (!job.finishedAt) throw new Error(`run ${jobId} has not ended: ${job.status}`);
     const { workflowId, agentId, scheduleId, status, startedAt, finishedAt } = job;
     const hourly = machine.hourly ?? this.hourly;

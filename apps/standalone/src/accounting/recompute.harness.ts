@@ -8,7 +8,7 @@ interface Fraction {
 }
 
 /** Returns a number, rounded to 12 decimals, as a fraction. */
-function exact(value: number): Fraction {
+function toFraction(value: number): Fraction {
   const text = value.toFixed(12);
   return { over: BigInt(text.replace('.', '')), under: 10n ** 12n };
 }
@@ -21,7 +21,7 @@ const whole = (n: number | bigint): Fraction => ({ over: BigInt(n), under: 1n })
 const zero = whole(0);
 
 /** Rounds to whole millionths, half to even. */
-function micros({ over, under }: Fraction): bigint {
+function roundToMicros({ over, under }: Fraction): bigint {
   const scaled = over * 1_000_000n;
   const floor = scaled >= 0n ? scaled / under : -((-scaled + under - 1n) / under);
   const remainder = (scaled - floor * under) * 2n;
@@ -54,13 +54,16 @@ export function costOf(run: Run, prices: Price[]): Cost {
     const usages = run.usages.filter((usage) => nameOf(usage) === name);
     const priced = usages.map((usage) => ({ usage, price: priceOf(prices, usage) }));
     const worth = (tokens: (usage: Usage) => number, price: (entry: Price) => number) =>
-      micros(
+      roundToMicros(
         priced.reduce(
           (sum, each) =>
             each.price
               ? plus(
                   sum,
-                  times(times(whole(tokens(each.usage)), exact(price(each.price))), { over: 1n, under: 1_000_000n }),
+                  times(times(whole(tokens(each.usage)), toFraction(price(each.price))), {
+                    over: 1n,
+                    under: 1_000_000n,
+                  }),
                 )
               : sum,
           zero,
@@ -68,7 +71,7 @@ export function costOf(run: Run, prices: Price[]): Cost {
       );
     const reportedCosts = priced
       .filter(({ price, usage }) => price === null && usage.reported !== null)
-      .map(({ usage }) => micros(exact(usage.reported!)));
+      .map(({ usage }) => roundToMicros(toFraction(usage.reported!)));
     byModel.set(
       name,
       worth(
@@ -84,8 +87,10 @@ export function costOf(run: Run, prices: Price[]): Cost {
   }
   const ai = add([...byModel.values()]);
   const ms = run.startedAt ? Date.parse(run.finishedAt) - Date.parse(run.startedAt) : 0;
-  const compute = run.startedAt ? micros(times(exact(run.hourly), { over: BigInt(ms), under: 3_600_000n })) : 0n;
-  const reportedTotal = run.reported === null ? 0n : micros(exact(run.reported));
+  const compute = run.startedAt
+    ? roundToMicros(times(toFraction(run.hourly), { over: BigInt(ms), under: 3_600_000n }))
+    : 0n;
+  const reportedTotal = run.reported === null ? 0n : roundToMicros(toFraction(run.reported));
   const reported = reportedTotal > ai + compute ? reportedTotal - ai - compute : 0n;
   return { ai, compute, reported, total: ai + compute + reported, byModel };
 }
@@ -177,8 +182,8 @@ export function costsOf(
 }
 
 /** Rounds a fraction to this number of decimals, half to even. */
-function decimals({ over, under }: Fraction, places: number): number {
-  return Number(micros({ over: over * 10n ** BigInt(places), under: under * 1_000_000n })) / 10 ** places;
+function roundToDecimals({ over, under }: Fraction, places: number): number {
+  return Number(roundToMicros({ over: over * 10n ** BigInt(places), under: under * 1_000_000n })) / 10 ** places;
 }
 
 export function roiOf(office: Office, { from, to }: { from: string; to: string }) {
@@ -202,25 +207,27 @@ export function roiOf(office: Office, { from, to }: { from: string; to: string }
     const claims = countOf(within.filter(({ day }) => day === date));
     const compute = add(costs.filter(({ day }) => day === date).map(({ total }) => total));
     const hours = { over: BigInt(claims.eobUploaded + claims.noEobFound), under: 60n };
-    const laborMicros = micros(times(times(hours, exact(minutes)), exact(labor)));
+    const laborMicros = roundToMicros(times(times(hours, toFraction(minutes)), toFraction(labor)));
     return { date, claims, compute, labor: laborMicros, net: laborMicros - compute };
   });
   const claims = countOf(within);
   const seconds = within
     .flatMap((batch) => batch.claims.flatMap(({ seconds: duration }) => duration ?? []))
     .sort((a, b) => a - b);
-  const total = seconds.reduce((sum, each) => plus(sum, exact(each)), zero);
+  const total = seconds.reduce((sum, each) => plus(sum, toFraction(each)), zero);
   const compute = add(daily.map((day) => day.compute));
   const laborSum = add(daily.map((day) => day.labor));
   const ratio = (over: Fraction, under: Fraction, places: number) =>
-    under.over === 0n ? null : decimals({ over: over.over * under.under, under: over.under * under.over }, places);
-  const worked = times(whole(claims.eobUploaded + claims.noEobFound), exact(minutes));
+    under.over === 0n
+      ? null
+      : roundToDecimals({ over: over.over * under.under, under: over.under * under.over }, places);
+  const worked = times(whole(claims.eobUploaded + claims.noEobFound), toFraction(minutes));
   return {
     batches: within.length,
     jobs: jobIds.length,
     claims: { ...claims, perHour: ratio(times(whole(claims.attempted), whole(3600)), total, 4) },
     processing: {
-      totalSeconds: decimals(total, 4),
+      totalSeconds: roundToDecimals(total, 4),
       averageSeconds: ratio(total, whole(seconds.length), 4),
       p50Seconds: percentile(seconds, 50),
       p95Seconds: percentile(seconds, 95),
@@ -231,7 +238,7 @@ export function roiOf(office: Office, { from, to }: { from: string; to: string }
     },
     savings: {
       minutesPerClaim: minutes,
-      hoursSaved: decimals({ over: worked.over, under: worked.under * 60n }, 4),
+      hoursSaved: roundToDecimals({ over: worked.over, under: worked.under * 60n }, 4),
       laborUsd: usd(laborSum),
       netUsd: usd(laborSum - compute),
       roiPercent: ratio(times(whole(laborSum - compute), whole(100)), whole(compute), 4),
@@ -263,10 +270,10 @@ function percentile(sorted: number[], percent: number): number | null {
   if (sorted.length === 0) return null;
   const position = BigInt(sorted.length - 1) * BigInt(percent);
   const [at, part] = [Number(position / 100n), position % 100n];
-  const low = exact(sorted[at]!);
-  const high = exact(sorted[Math.min(at + 1, sorted.length - 1)]!);
+  const low = toFraction(sorted[at]!);
+  const high = toFraction(sorted[Math.min(at + 1, sorted.length - 1)]!);
   const between = times(plus(high, { over: -low.over, under: low.under }), { over: part, under: 100n });
-  return decimals(plus(low, between), 4);
+  return roundToDecimals(plus(low, between), 4);
 }
 
 function daysBetween(from: string, to: string): string[] {
@@ -301,7 +308,7 @@ export function billOf(steps: BillingStep[], pricing: Office['pricing']) {
   const perNpi = Object.fromEntries([...claims].map(([npi, ids]) => [npi, ids.size]));
   const counts = Object.values(perNpi);
   const total = counts.reduce((sum, each) => sum + each, 0);
-  const price = (name: string) => micros(exact((pricing[name] as number | undefined) ?? 0));
+  const price = (name: string) => roundToMicros(toFraction((pricing[name] as number | undefined) ?? 0));
   const charge = {
     npi_claim_block: () =>
       add(counts.map((each) => BigInt(Math.ceil(each / (pricing['blockSize'] as number))) * price('pricePerBlockUsd'))),

@@ -117,7 +117,7 @@ export class FakeBrowsers {
   }
 
   /** Clears everything that the test itself has recorded. */
-  forget(): void {
+  clearRecords(): void {
     for (const list of [
       this.received,
       this.worker.received,

@@ -7,15 +7,15 @@ const action = (more: object = {}) => ({
   ...{ selectors: [{ kind: 'role', selector: 'aria/it[role="button"]' }] },
   ...more,
 });
-const says = (more: object = {}, ...actions: object[]) => ({
+const modelAnswer = (more: object = {}, ...actions: object[]) => ({
   ...{ status: 'act', reason: '', question: '', confidence: 1 },
   ...{ actions: actions.length ? actions : [action()] },
   ...more,
 });
 /** U+0000 and half of a surrogate pair, which JSON can contain as escapes and Postgres cannot store. */
-const worst = 'a\0b\ud800c';
+const unstorableText = 'a\0b\ud800c';
 
-describe('texts that Postgres cannot store or that are too long', () => {
+describe('a session with texts that Postgres cannot store or that are too long', () => {
   let browsers: FakeBrowsers;
 
   beforeAll(async () => {
@@ -35,14 +35,18 @@ describe('texts that Postgres cannot store or that are too long', () => {
     const ended = await agent.until(body.sessionId, 'completed', 'failed', 'paused');
     return { ...agent, ended, sessionId: body.sessionId as string };
   };
-  const noBreakdown = () =>
+  const expectNoAdvanceError = () =>
     expect(browsers.harness.logs.join('')).not.toContain('could not advance an autopilot session');
 
-  it('do not fail a session if the model returns them', async () => {
-    browsers.model.says({ json: says({ question: worst }, action({ name: worst, value: worst })) });
+  it('an answer of the model with characters that Postgres cannot store does not fail its session', async () => {
+    browsers.model.says({
+      json: modelAnswer({ question: unstorableText }, action({ name: unstorableText, value: unstorableText })),
+    });
     const { ended } = await run();
     expect(ended).toMatchObject({ status: 'completed', metrics: { modelCalls: 1 } });
-    browsers.model.answers(() => ({ json: says({ status: 'unsure', question: `${worst}${'😀'.repeat(50_000)}` }) }));
+    browsers.model.answers(() => ({
+      json: modelAnswer({ status: 'unsure', question: `${unstorableText}${'😀'.repeat(50_000)}` }),
+    }));
     const paused = await run();
     expect(paused.ended).toMatchObject({ status: 'paused', metrics: { modelCalls: 2 } });
     const { question } = paused.ended.pausedFor!;
@@ -50,11 +54,11 @@ describe('texts that Postgres cannot store or that are too long', () => {
     expect(question.length).toBeLessThanOrEqual(4000);
     const { body } = await browsers.tenant.api.get(`${paused.path.replace('/autopilot', '')}/logs?level=warn`);
     for (const { message } of body.entries) expect((message as string).length).toBeLessThan(5000);
-    noBreakdown();
+    expectNoAdvanceError();
   });
 
-  it('are cut between characters in an error', async () => {
-    browsers.model.answers(() => ({ json: says() }));
+  it('an error that is too long is cut between characters, not within a surrogate pair', async () => {
+    browsers.model.answers(() => ({ json: modelAnswer() }));
     // At any length limit, one of the two texts has a surrogate pair across the limit.
     for (const before of ['', 'x']) {
       browsers.attempt = () => ({ outcome: 'failed', why: 'page', error: `${before}${'😀'.repeat(3000)}` });
@@ -62,17 +66,17 @@ describe('texts that Postgres cannot store or that are too long', () => {
       expect(ended).toMatchObject({ status: 'paused', pausedFor: { reason: 'attempts_exhausted' } });
       expect(ended.steps[0]!.attempts[0]!.error).not.toMatch(/\p{Surrogate}|\ufffd/u);
     }
-    noBreakdown();
+    expectNoAdvanceError();
   });
 
-  it('become the complete name of the workflow in a title of 200 characters', async () => {
-    browsers.model.answers(() => ({ json: says() }));
+  it('a task title of 200 characters becomes the complete name of its workflow', async () => {
+    browsers.model.answers(() => ({ json: modelAnswer() }));
     const title = `x${'😀'.repeat(199)}`;
     const { ended } = await run(newTask({ title }));
     expect(ended).toMatchObject({ status: 'completed', code: null });
     const { body } = await browsers.tenant.api.get(`/api/workflows/${ended.workflowId}`);
     expect(body.name).toBe(title);
-    noBreakdown();
+    expectNoAdvanceError();
   });
 
   it.each([
@@ -81,15 +85,15 @@ describe('texts that Postgres cannot store or that are too long', () => {
     ['too many selectors', [action({ selectors: Array(51).fill({ kind: 'css', selector: 'a' }) })]],
     ['a value that is too long', [action({ value: 'a'.repeat(20_001) })]],
     ['a name that is too long', [action({ name: 'a'.repeat(501) })]],
-  ])('fail the attempt if the model returns %s', async (_, actions) => {
-    browsers.model.answers(() => ({ json: says({}, ...actions) }));
+  ])('an attempt fails if the model returns %s', async (_, actions) => {
+    browsers.model.answers(() => ({ json: modelAnswer({}, ...actions) }));
     const { ended } = await run(newTask(), { limits: { attemptsPerStep: 1 } });
     expect(ended.steps[0]!.attempts).toMatchObject([{ outcome: 'failed', code: 'action_refused' }]);
   });
 
-  it('are counted with their cost for each model call, even if the answer is invalid', async () => {
+  it('the tokens of each model call are counted, even if the answer is invalid', async () => {
     const usage = { inputTokens: 1000, outputTokens: 100 };
-    browsers.model.says({ content: 'Sure!', usage }, { json: says(), usage });
+    browsers.model.says({ content: 'Sure!', usage }, { json: modelAnswer(), usage });
     const { ended } = await run();
     const twice = { modelCalls: 2, inputTokens: 2000, outputTokens: 200 };
     expect(ended).toMatchObject({ status: 'completed', metrics: twice, steps: [{ attempts: [{ usage: twice }] }] });
@@ -105,7 +109,7 @@ describe('texts that Postgres cannot store or that are too long', () => {
     });
   });
 
-  it('are not requested from the model if the cost limit is 0', async () => {
+  it('the model is not called if the cost limit of the session is 0', async () => {
     const agent = browsers.clientOf(await browsers.makeAgent());
     const { body } = await agent.act({ action: 'start', intent: 'Do it.', limits: { costUsd: 0 } });
     expect(await agent.until(body.sessionId, 'completed', 'failed')).toMatchObject({ code: 'limit_reached' });

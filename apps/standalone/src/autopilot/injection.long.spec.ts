@@ -8,7 +8,7 @@ jest.setTimeout(240_000);
 
 const itPlays = chromium ? it : it.skip;
 /** A secret that is in the vault and that no session may use. */
-const others = 'AKIA-of-somebody-else';
+const forbiddenSecret = 'AKIA-of-somebody-else';
 
 const action = (name: SessionAction['action'], selector: string, value = ''): SessionAction => ({
   ...{ action: name, name: 'injected', value, all: false, submits: false },
@@ -23,22 +23,24 @@ describe(`a page with injected instructions${noChromium}`, () => {
   beforeAll(async () => {
     if (!chromium) return;
     pilot = await AutopilotHarness.start();
-    await pilot.tenant.as.admin.put('/api/vault/AWS_SECRET', { value: others });
-    pilot.model.secrets.push(others);
+    await pilot.tenant.as.admin.put('/api/vault/AWS_SECRET', { value: forbiddenSecret });
+    pilot.model.secrets.push(forbiddenSecret);
     answerSteps(pilot.model);
     pilot.model.answers((call) => {
       if (call.schemaName !== 'autopilot_step') return undefined;
       const question = JSON.parse(call.lastUserText) as StepQuestion;
       if (question.step.id !== 'read') return undefined;
       questions.push(question);
-      return { json: { status: 'act', reason: '', question: '', confidence: 1, actions: fallFor(question) } };
+      return {
+        json: { status: 'act', reason: '', question: '', confidence: 1, actions: injectedActionsFor(question) },
+      };
     });
   });
   afterAll(async () => {
     if (chromium) await pilot.close();
   });
 
-  const fallFor = ({ attempt, untrustedPage: { url } }: StepQuestion): SessionAction[] => {
+  const injectedActionsFor = ({ attempt, untrustedPage: { url } }: StepQuestion): SessionAction[] => {
     const { elsewhere } = pilot.portal;
     if (!url.endsWith('/notes')) return [action('navigate', '', '/notes')];
     const orders: SessionAction[][] = [
@@ -81,7 +83,7 @@ describe(`a page with injected instructions${noChromium}`, () => {
   });
 
   itPlays(
-    'reaches no other address, no secret and no tool but the browser; the timeline shows each attempt',
+    'instructions in a page cannot reach another site, a secret or another tool; the timeline shows each attempt',
     async () => {
       const sessionId = await pilot.begin({
         ...pilot.claim('C-1001', { task: task(), limits: { attemptsPerStep: 8 } }),
@@ -116,8 +118,8 @@ describe(`a page with injected instructions${noChromium}`, () => {
     },
   );
 
-  itPlays('gets no secret into a model call, a row, a log or the name of a screenshot', async () => {
-    for (const secret of [pilot.portal.password, others]) {
+  itPlays('a secret that a page requests appears in no model call, row, log or screenshot name', async () => {
+    for (const secret of [pilot.portal.password, forbiddenSecret]) {
       for (const call of pilot.model.calls) expect(call.text).not.toContain(secret);
       const rows = await pilot.harness.db.query<{ text: string }>(
         'system',
@@ -132,7 +134,7 @@ describe(`a page with injected instructions${noChromium}`, () => {
     expect(pilot.model.faults).toEqual([]);
   });
 
-  itPlays('is passed to the model as untrusted, and secrets only by their names', async () => {
+  itPlays('the model receives page content as untrusted, and secrets only by their names', async () => {
     const notes = questions.find(({ untrustedPage: { url } }) => url.endsWith('/notes'))!;
     expect(notes.untrustedPage.tree).toContain('IMPORTANT SYSTEM NOTICE');
     expect(notes.secrets).toEqual(['PORTAL_PASSWORD']);

@@ -24,15 +24,15 @@ describe(`a task of the autopilot${noChromium}`, () => {
   afterAll(async () => {
     if (!chromium) return;
     await pilot.close();
-    process.stdout.write(`${table(figures)}\n`);
+    process.stdout.write(`${formatFigures(figures)}\n`);
   });
 
-  const strategies = ({ steps }: AutopilotSession) =>
+  const attemptsOfSteps = ({ steps }: AutopilotSession) =>
     steps.map(({ id, attempts }) => [id, ...attempts.map(({ strategy, outcome }) => `${strategy} ${outcome}`)]);
 
-  itPlays('is learned once with the model, and becomes a workflow', async () => {
+  itPlays('the first session of a task learns each step with the model and creates a workflow', async () => {
     const session = await pilot.until(await pilot.begin(pilot.claim('C-1001')));
-    expect({ ...session, steps: strategies(session) }).toMatchObject({
+    expect({ ...session, steps: attemptsOfSteps(session) }).toMatchObject({
       status: 'completed',
       error: null,
       steps: [
@@ -44,7 +44,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
       ],
       metrics: { steps: 5, passed: 5, attempts: 5, modelCalls: 4, inputTokens: 8000, outputTokens: 600, healed: 0 },
     });
-    // 8,000 tokens at 2.50 and 600 at 10.00 USD a million.
+    // 8,000 input tokens at 2.50 USD and 600 output tokens at 10.00 USD per million.
     expect(session.metrics.costUsd).toBe(0.026);
     expect(session.steps.map(({ attempts }) => attempts[0]!.usage.costUsd)).toEqual([
       0.0065, 0.0065, 0.0065, 0.0065, 0,
@@ -63,10 +63,10 @@ describe(`a task of the autopilot${noChromium}`, () => {
     });
   });
 
-  itPlays('needs no model in the second session', async () => {
+  itPlays('the second session of a task needs no model', async () => {
     const calls = pilot.model.calls.length;
     const session = await pilot.until(await pilot.begin(pilot.claim('C-1002')));
-    expect({ ...session, steps: strategies(session) }).toMatchObject({
+    expect({ ...session, steps: attemptsOfSteps(session) }).toMatchObject({
       status: 'completed',
       error: null,
       steps: ['sign-in', 'open-form', 'fill-form', 'send', 'arrived'].map((id) => [id, 'stable_code passed']),
@@ -77,34 +77,40 @@ describe(`a task of the autopilot${noChromium}`, () => {
     figures.push(['second', session.metrics]);
   });
 
-  itPlays('is repaired after a redesign, and keeps the repair', async () => {
-    pilot.portal.design = 'third';
-    const session = await pilot.until(await pilot.begin(pilot.claim('C-1003')));
-    expect(session).toMatchObject({ status: 'completed', error: null, metrics: { healed: 1, modelCalls: 0 } });
-    expect(strategies(session)[3]).toEqual(['send', 'stable_code failed', 'selectors passed']);
-    expect(pilot.portal.submissionsOf('C-1003')).toBe(1);
-    figures.push(['healed', session.metrics]);
-    const again = await pilot.until(await pilot.begin(pilot.claim('C-1004')));
-    expect(again).toMatchObject({ status: 'completed', metrics: { attempts: 5, modelCalls: 0, healed: 0 } });
-    figures.push(['after it', again.metrics]);
-  });
+  itPlays(
+    'a learned step is repaired without the model after a redesign of the page, and the repair is kept',
+    async () => {
+      pilot.portal.design = 'third';
+      const session = await pilot.until(await pilot.begin(pilot.claim('C-1003')));
+      expect(session).toMatchObject({ status: 'completed', error: null, metrics: { healed: 1, modelCalls: 0 } });
+      expect(attemptsOfSteps(session)[3]).toEqual(['send', 'stable_code failed', 'selectors passed']);
+      expect(pilot.portal.submissionsOf('C-1003')).toBe(1);
+      figures.push(['healed', session.metrics]);
+      const again = await pilot.until(await pilot.begin(pilot.claim('C-1004')));
+      expect(again).toMatchObject({ status: 'completed', metrics: { attempts: 5, modelCalls: 0, healed: 0 } });
+      figures.push(['after it', again.metrics]);
+    },
+  );
 
-  itPlays('is repaired by the model once if no learned selector fits, and submits once', async () => {
-    pilot.portal.design = 'fourth';
-    const calls = pilot.model.calls.length;
-    const session = await pilot.until(await pilot.begin(pilot.claim('C-1006')));
-    expect(session).toMatchObject({ status: 'completed', error: null, metrics: { healed: 1, modelCalls: 1 } });
-    expect(strategies(session)[3]).toEqual(['send', 'stable_code failed', 'selectors failed', 'model passed']);
-    expect(session.steps[3]!.stableCode).toContain('Transmit now');
-    expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
-    figures.push(['healed by the model', session.metrics]);
-    const again = await pilot.until(await pilot.begin(pilot.claim('C-1007')));
-    expect(again).toMatchObject({ status: 'completed', metrics: { attempts: 5, modelCalls: 0, healed: 0 } });
-    expect(pilot.portal.submissionsOf('C-1007')).toBe(1);
-    expect(pilot.model.calls).toHaveLength(calls + 1);
-  });
+  itPlays(
+    'the model repairs a learned step once if no learned selector fits, and the claim is submitted once',
+    async () => {
+      pilot.portal.design = 'fourth';
+      const calls = pilot.model.calls.length;
+      const session = await pilot.until(await pilot.begin(pilot.claim('C-1006')));
+      expect(session).toMatchObject({ status: 'completed', error: null, metrics: { healed: 1, modelCalls: 1 } });
+      expect(attemptsOfSteps(session)[3]).toEqual(['send', 'stable_code failed', 'selectors failed', 'model passed']);
+      expect(session.steps[3]!.stableCode).toContain('Transmit now');
+      expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
+      figures.push(['healed by the model', session.metrics]);
+      const again = await pilot.until(await pilot.begin(pilot.claim('C-1007')));
+      expect(again).toMatchObject({ status: 'completed', metrics: { attempts: 5, modelCalls: 0, healed: 0 } });
+      expect(pilot.portal.submissionsOf('C-1007')).toBe(1);
+      expect(pilot.model.calls).toHaveLength(calls + 1);
+    },
+  );
 
-  itPlays('runs as a workflow with other inputs and without a model', async () => {
+  itPlays('the workflow of a learned task runs with other inputs and without a model', async () => {
     pilot.portal.design = 'second';
     const calls = pilot.model.calls.length;
     const { body } = await pilot.tenant.api.post('/api/jobs/launch', {
@@ -128,7 +134,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
     ]);
   });
 
-  itPlays('puts no secret into a row, a log or a model call', async () => {
+  itPlays('a learned task puts no secret into a row, a log or a model call', async () => {
     const { password } = pilot.portal;
     const rows = await pilot.harness.db.query<{ text: string }>(
       'system',
@@ -144,7 +150,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
   });
 });
 
-function table(figures: [string, AutopilotSession['metrics']][]): string {
+function formatFigures(figures: [string, AutopilotSession['metrics']][]): string {
   const rows = figures.map(
     ([name, { attempts, modelCalls, inputTokens, outputTokens, costUsd, durationMs, healed }]) =>
       `${name.padEnd(19)} attempts ${attempts}  model calls ${modelCalls}  tokens ${inputTokens} in ${outputTokens} out  ` +

@@ -27,7 +27,7 @@ describe(`${count} sessions at once`, () => {
       steps: ['open', 'fill', 'send'].map((id) => ({ id, title: id, instruction: `Do ${id}.`, kind: 'browse' })),
     });
 
-  it('all complete without starving one of them, within the limit of concurrent model calls', async () => {
+  it('concurrent sessions all complete in similar times, within the limit of concurrent model calls', async () => {
     let open = 0;
     let maxOpen = 0;
     browsers.model.answers(async (call) => {
@@ -57,14 +57,14 @@ describe(`${count} sessions at once`, () => {
         },
         180_000,
       ).catch(async (error: Error) => {
-        throw new Error(`${error.message}\n${await leftOf(browsers)}`);
+        throw new Error(`${error.message}\n${await describeUnfinished(browsers)}`);
       });
       return { sessions, ended };
     };
     const { sessions, ended } = await wave();
-    const first = memoryHeld(browsers);
+    const first = measureMemory(browsers);
     await wave();
-    const second = memoryHeld(browsers);
+    const second = measureMemory(browsers);
     expect(ended.map(({ status }) => status)).toEqual(Array<string>(count).fill('completed'));
     expect(sessions.map(({ sessionId }) => browsers.sent.get(sessionId))).toEqual(Array<number>(count).fill(1));
     expect(maxOpen).toBeLessThanOrEqual(maxConcurrentCalls);
@@ -83,7 +83,7 @@ describe(`${count} sessions at once`, () => {
 });
 
 /** Describes the sessions that have not ended, with their pending commands and the messages in the outbox. */
-async function leftOf({ harness }: FakeBrowsers): Promise<string> {
+async function describeUnfinished({ harness }: FakeBrowsers): Promise<string> {
   const rows = await harness.db.query<object>(
     'system',
     `SELECT s.id, s.status, s.phase, s.due_at, s.ring_at, s.faults, s.asking, s.command_id, c.status AS command,
@@ -94,8 +94,8 @@ async function leftOf({ harness }: FakeBrowsers): Promise<string> {
 }
 
 /** Returns the memory of the idle process, without the records of the test itself. */
-function memoryHeld(browsers: FakeBrowsers): { heapMiB: number; residentMiB: number } {
-  browsers.forget();
+function measureMemory(browsers: FakeBrowsers): { heapMiB: number; residentMiB: number } {
+  browsers.clearRecords();
   for (let times = 0; times < 3; times += 1) collectGarbage();
   const { heapUsed, rss } = process.memoryUsage();
   return { heapMiB: heapUsed / 2 ** 20, residentMiB: rss / 2 ** 20 };

@@ -18,7 +18,7 @@ const act = {
   ],
 };
 const usage = { inputTokens: 1000, outputTokens: 100 };
-const does: ModelScript = { json: act, usage };
+const validAnswer: ModelScript = { json: act, usage };
 
 describe('a model that fails in the middle of a session', () => {
   let browsers: FakeBrowsers;
@@ -41,9 +41,9 @@ describe('a model that fails in the middle of a session', () => {
     success: { description: 'it is done' },
   });
   const stepOf = (text: string) => (JSON.parse(text) as { step: { id: string } }).step.id;
-  /** Starts a session whose first step succeeds; at the second step the model acts by the script. */
-  const begin = async (script: ModelScript, more: object = {}) => {
-    browsers.model.answers((call) => (stepOf(call.lastUserText) === 'second' ? script : does));
+  /** Starts a session whose first step succeeds; at the second step the model answers with `script`. */
+  const startSession = async (script: ModelScript, more: object = {}) => {
+    browsers.model.answers((call) => (stepOf(call.lastUserText) === 'second' ? script : validAnswer));
     const agent = browsers.clientOf(await browsers.makeAgent());
     const task = aTask();
     const { body } = await agent.act({ action: 'start', task, limits: { attemptsPerStep: 2 }, ...more });
@@ -56,42 +56,45 @@ describe('a model that fails in the middle of a session', () => {
     ['hangs', { hang: true }, 'execution_timeout', /sent no output for 1000 ms/],
     ['refuses', { refusal: 'I would rather not.' }, 'model_failed', /refuses to answer/],
     ['answers with prose', { content: 'Sure! Here you go.' }, 'model_failed', /does not fit/],
-    ['answers something else', { json: { status: 'act' } }, 'model_failed', /does not fit/],
-    ['is not a model', { raw: '<html>', contentType: 'text/html' }, 'model_failed', /does not follow its API/],
+    ['answers with other JSON', { json: { status: 'act' } }, 'model_failed', /does not fit/],
+    ['answers with a web page', { raw: '<html>', contentType: 'text/html' }, 'model_failed', /does not follow its API/],
     ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, 'model_failed', /pause of 3600 s/],
     ['answers with an error', { status: 400 }, 'model_failed', /answered 400/],
-  ])('%s: the session pauses with the reason, and a resume continues the step', async (_, script, code, reason) => {
-    const session = await begin(script);
-    const { sessionId } = session;
-    const paused = await session.ended();
-    expect(paused).toMatchObject({
-      status: 'paused',
-      error: null,
-      currentStep: 'second',
-      pausedFor: { reason: 'attempts_exhausted', question: expect.stringMatching(reason) },
-      steps: [{ status: 'passed' }, { status: 'failed', attempts: [{ outcome: 'failed', code }, { code }] }],
-    });
-    expect(paused.steps[1]!.attempts.map(({ error }) => error)).toEqual(Array(2).fill(expect.stringMatching(reason)));
-    const { body } = await browsers.tenant.api.get(`${session.path.replace('/autopilot', '')}/logs?level=warn`);
-    expect(body.entries.map(({ message }: { message: string }) => message).join('\n')).toMatch(reason);
-    // The model works again, and a user resumes the session.
-    browsers.model.answers(() => does);
-    expect((await session.act({ action: 'resume', sessionId })).status).toBe(202);
-    const done = await session.ended();
-    expect([done.status, done.steps[0]!.attempts.length]).toEqual(['completed', 1]);
-  });
+  ])(
+    'if the model %s, the session pauses with the reason, and a resume continues the step',
+    async (_, script, code, reason) => {
+      const session = await startSession(script);
+      const { sessionId } = session;
+      const paused = await session.ended();
+      expect(paused).toMatchObject({
+        status: 'paused',
+        error: null,
+        currentStep: 'second',
+        pausedFor: { reason: 'attempts_exhausted', question: expect.stringMatching(reason) },
+        steps: [{ status: 'passed' }, { status: 'failed', attempts: [{ outcome: 'failed', code }, { code }] }],
+      });
+      expect(paused.steps[1]!.attempts.map(({ error }) => error)).toEqual(Array(2).fill(expect.stringMatching(reason)));
+      const { body } = await browsers.tenant.api.get(`${session.path.replace('/autopilot', '')}/logs?level=warn`);
+      expect(body.entries.map(({ message }: { message: string }) => message).join('\n')).toMatch(reason);
+      // The model works again, and a user resumes the session.
+      browsers.model.answers(() => validAnswer);
+      expect((await session.act({ action: 'resume', sessionId })).status).toBe(202);
+      const done = await session.ended();
+      expect([done.status, done.steps[0]!.attempts.length]).toEqual(['completed', 1]);
+    },
+  );
 
-  it('is called again if it was only rate-limited or unavailable for a moment', async () => {
+  it('a model that is rate-limited or unavailable for a moment is called again', async () => {
     browsers.model.says(
-      does,
+      validAnswer,
       { status: 429, headers: { 'retry-after': '0' } },
       { status: 503, headers: { 'retry-after': '0' } },
     );
-    const session = await begin(does);
+    const session = await startSession(validAnswer);
     expect(await session.ended()).toMatchObject({ status: 'completed', metrics: { attempts: 2, modelCalls: 2 } });
   });
 
-  describe('for lack of budget or of its key', () => {
+  describe('a session without budget or without the key of its model', () => {
     const settings = (monthlySpendLimitUsd: number | null) =>
       browsers.tenant.as.admin.patch('/api/organization/settings', { monthlySpendLimitUsd });
     beforeAll(async () => {
@@ -103,12 +106,12 @@ describe('a model that fails in the middle of a session', () => {
     });
     afterEach(() => settings(null));
     /** Starts the task in a new session. Each of the two steps costs 1.10 USD with the model. */
-    const again = async ({ act: post, until, task }: Awaited<ReturnType<typeof begin>>) => {
-      browsers.model.answers(() => does);
+    const completeInNewSession = async ({ act: post, until, task }: Awaited<ReturnType<typeof startSession>>) => {
+      browsers.model.answers(() => validAnswer);
       const calls = browsers.model.calls.length;
       const { body } = await post({ action: 'start', task });
       const done = await until(body.sessionId, 'completed', 'failed', 'paused');
-      // The new session uses what the first one has learned, and calls the model only for the second step.
+      // The new session uses the code that the first session has learned, and calls the model only for the second step.
       expect(done).toMatchObject({
         status: 'completed',
         steps: [{ attempts: [{ strategy: 'stable_code' }] }, { attempts: [{ strategy: 'model' }] }],
@@ -116,8 +119,8 @@ describe('a model that fails in the middle of a session', () => {
       expect(browsers.model.calls.length - calls).toBe(1);
     };
 
-    it('fails the session at its own budget with the reason; a new session uses what was learned', async () => {
-      const session = await begin(does, { limits: { costUsd: 1 } });
+    it('a session fails with the reason at its own cost limit; a new session uses what was learned', async () => {
+      const session = await startSession(validAnswer, { limits: { costUsd: 1 } });
       expect(await session.ended()).toMatchObject({
         status: 'failed',
         code: 'limit_reached',
@@ -126,13 +129,13 @@ describe('a model that fails in the middle of a session', () => {
         metrics: { passed: 1, modelCalls: 1, costUsd: 1.1 },
       });
       expect(browsers.received.at(-1)!.kind).toBe('autopilot_close');
-      await again(session);
+      await completeInNewSession(session);
     });
 
-    it('fails the session at the organization’s budget; with a higher budget, a new session completes', async () => {
+    it('a session fails at the organization’s spend limit; a new session with a higher limit completes', async () => {
       const { body: usageNow } = await browsers.tenant.api.get('/api/usage');
       await settings(usageNow.spendUsd + 1);
-      const session = await begin(does);
+      const session = await startSession(validAnswer);
       expect(await session.ended()).toMatchObject({
         status: 'failed',
         code: 'billing_gate_closed',
@@ -141,18 +144,18 @@ describe('a model that fails in the middle of a session', () => {
         metrics: { modelCalls: 1, costUsd: 1.1 },
       });
       await settings(null);
-      await again(session);
+      await completeInNewSession(session);
     });
 
-    it('fails the session if its model’s key is deleted; with another model, a new session completes', async () => {
+    it('a session fails if its model’s key is deleted; with another model, a new session completes', async () => {
       const { admin } = browsers.tenant.as;
       await admin.put('/api/vault/OWN_KEY', { value: browsers.model.key });
       const own = { baseUrl: browsers.model.url, name: browsers.model.name, visionName: browsers.model.visionName };
       expect((await admin.put('/api/organization/model', { ...own, apiKeyVaultKey: 'OWN_KEY' })).status).toBe(200);
-      const session = await begin(does);
+      const session = await startSession(validAnswer);
       browsers.model.answers(async () => {
         expect((await admin.delete('/api/vault/OWN_KEY')).status).toBe(204);
-        return does;
+        return validAnswer;
       });
       const ended = await session.ended();
       await admin.delete('/api/organization/model');
@@ -161,7 +164,7 @@ describe('a model that fails in the middle of a session', () => {
         code: 'model_not_configured',
         steps: [{ status: 'passed' }, {}],
       });
-      await again(session);
+      await completeInNewSession(session);
     });
   });
 });

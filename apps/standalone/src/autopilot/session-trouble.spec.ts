@@ -32,7 +32,7 @@ describe('a session with failures', () => {
     browsers.look = () => ({});
   });
 
-  const begin = async (more: object = {}) => {
+  const startSession = async (more: object = {}) => {
     const agentId = await browsers.makeAgent();
     const agent = browsers.clientOf(agentId);
     const { body } = await agent.act({ action: 'start', task: newTask(), ...more });
@@ -41,7 +41,7 @@ describe('a session with failures', () => {
   const sql = <T extends object>(text: string, values: unknown[] = []) =>
     browsers.harness.db.query<T>('system', text, values);
 
-  it('is retried with growing delays if each attempt to advance it fails, and then fails with a reason', async () => {
+  it('a session that cannot be advanced is retried with growing delays, and then fails with a reason', async () => {
     const faulty = { agentId: '' };
     browsers.open = ({ agentId }) =>
       agentId === faulty.agentId ? ({ output: { reused: false, startError: null } } as never) : {};
@@ -75,7 +75,7 @@ describe('a session with failures', () => {
       await sql(`UPDATE autopilot_session SET ring_at = now() WHERE id = $1`, [sessionId]);
     }
     for (const [at, restMs] of rests.entries()) {
-      // The query may have started a moment before the failure was stored.
+      // now() of the query may be slightly before the failure was stored, so the measured delay can be too long.
       expect(restMs).toBeLessThan(Math.min(60_000, 1000 * 2 ** at) + 100);
       expect(restMs).toBeGreaterThan(Math.min(60_000, 1000 * 2 ** at) - 1000);
     }
@@ -85,7 +85,7 @@ describe('a session with failures', () => {
       code: 'internal_error',
       error: expect.stringContaining('it is logged'),
     });
-    // Its browser was closed, and its agent is free.
+    // The session's browser was closed, and its agent accepts a new session.
     expect(
       browsers.received.some(
         ({ kind, agentId: closedAgentId }) => kind === 'autopilot_close' && closedAgentId === agentId,
@@ -96,13 +96,13 @@ describe('a session with failures', () => {
     expect(browsers.harness.logs.join('')).toContain('could not advance an autopilot session');
   });
 
-  it('continues normally after one failed attempt to advance it', async () => {
+  it('a session continues normally after one failed attempt to advance it', async () => {
     const owner = new Client({ connectionString: browsers.harness.databaseUrl });
     await owner.connect();
     await owner.query(`
       CREATE FUNCTION break() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken'; END $$;
       CREATE TRIGGER broken BEFORE INSERT ON autopilot_attempt FOR EACH ROW EXECUTE FUNCTION break()`);
-    const session = await begin();
+    const session = await startSession();
     const { sessionId } = session;
     const faults = async () =>
       (await sql<{ faults: number }>('SELECT faults FROM autopilot_session WHERE id = $1', [sessionId]))[0]!.faults;
@@ -113,13 +113,13 @@ describe('a session with failures', () => {
     expect(await faults()).toBe(0);
   });
 
-  it('continues in another browser if its browser is lost during a page snapshot', async () => {
+  it('a session continues in another browser if its browser is lost during a page snapshot', async () => {
     let looks = 0;
     browsers.look = () => {
       looks += 1;
       return looks === 1 ? { status: 'failed', code: 'browser_lost', error: 'the browser is gone' } : {};
     };
-    const session = await begin();
+    const session = await startSession();
     expect(await session.until(session.sessionId, 'completed', 'failed', 'paused')).toMatchObject({
       status: 'completed',
     });
@@ -130,7 +130,7 @@ describe('a session with failures', () => {
     expect(row!.faults).toBe(0);
   });
 
-  it('fails without a model call if its start page cannot be opened', async () => {
+  it('a session fails without a model call if its start page cannot be opened', async () => {
     const startError = 'net::ERR_NAME_NOT_RESOLVED';
     const look = { url: 'chrome-error://chromewebdata/', title: '', tree: '' };
     browsers.open = () =>
@@ -140,7 +140,7 @@ describe('a session with failures', () => {
           look: { ...look, treeCut: false, screenshotKey: null, hasPasswordField: false, asksFor: null },
         },
       }) as never;
-    const session = await begin();
+    const session = await startSession();
     expect(await session.until(session.sessionId, 'failed', 'completed', 'paused')).toMatchObject({
       status: 'failed',
       code: 'start_page_failed',
@@ -153,12 +153,12 @@ describe('a session with failures', () => {
     expect(body.entries[0].message).toContain(`could not open its start page: ${startError}`);
   });
 
-  it('continues with a partly loaded start page, and reports that to the model', async () => {
+  it('a session continues with a partly loaded start page, and reports that to the model', async () => {
     const startError = 'the page was not loaded in time';
     const look = { url: 'http://portal.test/', title: '', tree: '- text "…"', treeCut: false, screenshotKey: null };
     browsers.open = () =>
       ({ output: { reused: false, startError, look: { ...look, hasPasswordField: false, asksFor: null } } }) as never;
-    const session = await begin();
+    const session = await startSession();
     expect(await session.until(session.sessionId, 'failed', 'completed', 'paused')).toMatchObject({
       status: 'completed',
     });
@@ -167,7 +167,7 @@ describe('a session with failures', () => {
     );
   });
 
-  it('sends the model a screenshot, but no other file that its worker uploaded as one', async () => {
+  it('the model receives a screenshot, but no other file that a worker uploaded as a screenshot', async () => {
     const agentId = await browsers.makeAgent();
     const jpeg = Buffer.from('\xff\xd8\xff\xe0 a page', 'latin1');
     const sent: [string, Buffer, boolean][] = [
@@ -194,7 +194,7 @@ describe('a session with failures', () => {
     }
   });
 
-  it('streams the reason and the screenshot of a pause; the stream can be resumed where it was left', async () => {
+  it('a session’s stream has the reason and screenshot of a pause, and resumes after the last event', async () => {
     const agentId = await browsers.makeAgent();
     const screenshotKey = `images/${newId()}.jpg`;
     await sql(

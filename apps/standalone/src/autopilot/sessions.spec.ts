@@ -38,14 +38,14 @@ describe('a session of the autopilot', () => {
       steps: [{ id: 'do', title: 'Do it', instruction: 'Do it.', expect: { text: 'Done' }, kind: 'browse' }],
       ...more,
     });
-  const begin = async (body: object = {}) => {
+  const startSession = async (body: object = {}) => {
     const agentId = await browsers.makeAgent();
     const agent = browsers.clientOf(agentId);
     const answer = await agent.act({ action: 'start', task: aTask(), ...body });
     expect(answer).toMatchObject({ status: 202, body: { status: 'queued' } });
     return { ...agent, agentId, sessionId: answer.body.sessionId as string };
   };
-  const paused = async (session: Awaited<ReturnType<typeof begin>>) =>
+  const paused = async (session: Awaited<ReturnType<typeof startSession>>) =>
     session.until(session.sessionId, 'paused', 'failed');
 
   it.each([
@@ -60,7 +60,7 @@ describe('a session of the autopilot', () => {
     [{ task: aTask(), vaultKeys: ['NOT_THERE'] }, 'vaultKeys.0'],
     [{ task: aTask(), limits: { steps: 0 } }, 'limits.steps'],
     [{ task: aTask(), approve: 'always' }, 'approve'],
-  ])('refuses a start with %j', async (body, field) => {
+  ])('a session cannot be started with %j', async (body, field) => {
     const agentId = await browsers.makeAgent();
     const { act: post, path } = browsers.clientOf(agentId);
     const answer = await post({ action: 'start', ...body });
@@ -69,9 +69,9 @@ describe('a session of the autopilot', () => {
     expect((await browsers.tenant.api.get(path)).body).toEqual({ sessions: [], nextCursor: null });
   });
 
-  it('is the only session on its agent, and no run starts at the same time', async () => {
+  it('a session is the only one on its agent, and no run starts on the agent at the same time', async () => {
     browsers.look = () => 'nothing';
-    const session = await begin();
+    const session = await startSession();
     expect(await session.act({ action: 'start', task: aTask() })).toMatchObject({
       status: 409,
       body: { code: 'agent_not_ready', sessionId: session.sessionId },
@@ -98,9 +98,9 @@ describe('a session of the autopilot', () => {
     });
   });
 
-  it('pauses before a submit if that needs an approval, and submits once after the approval', async () => {
+  it('a session pauses before a submit that needs an approval, and submits once after the approval', async () => {
     browsers.model.says(act(click('Name'), click('Send', true)));
-    const session = await begin({ approve: 'before_submit' });
+    const session = await startSession({ approve: 'before_submit' });
     expect(await paused(session)).toMatchObject({
       status: 'paused',
       currentStep: 'do',
@@ -124,11 +124,11 @@ describe('a session of the autopilot', () => {
     expect(await session.act({ action: 'cancel', sessionId })).toMatchObject({ status: 409 });
   });
 
-  it('asks for the outcome of an interrupted submit, and never repeats it automatically', async () => {
+  it('a session asks for the outcome of an interrupted submit, and never repeats it automatically', async () => {
     browsers.model.says(act(click('Send', true)));
     browsers.attempt = ({ maySubmit }) =>
       maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
-    const session = await begin();
+    const session = await startSession();
     expect(await paused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' } });
     const { sessionId } = session;
     await session.act({ action: 'resume', sessionId, stepOverride: { skip: true } });
@@ -139,26 +139,26 @@ describe('a session of the autopilot', () => {
     expect(browsers.received.filter(({ payload }) => payload['maySubmit'] === true)).toHaveLength(1);
   });
 
-  it.each([0, 1])('submits once per step without an approval, with %s other attempts in between', async (others) => {
+  it.each([0, 1])('a session submits once per step, even with %s attempts between two submits', async (others) => {
     const between = Array<object>(others).fill(act(click('Nothing')));
     browsers.model.says(act(click('Send', true)), ...between, act(click('Send', true)));
     browsers.attempt = ({ maySubmit: submitted, actions }) =>
       submitted || actions?.[0]?.name === 'Nothing' ? { outcome: 'failed', why: 'expect', submitted } : {};
-    const session = await begin();
+    const session = await startSession();
     const metrics = { attempts: 2 + others };
     expect(await paused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' }, metrics });
     expect(browsers.sent.get(session.sessionId)).toBe(1);
   });
 
-  it('pauses if it is unsure twice, if its attempts are used up, or if the page requires a code', async () => {
+  it('a session pauses if the model is unsure twice, attempts are used up, or the page requires a code', async () => {
     const unsure = { json: { status: 'unsure', reason: '', question: 'Which one?', confidence: 0, actions: [] } };
     browsers.model.says(unsure, unsure);
-    const first = await begin();
+    const first = await startSession();
     expect(await paused(first)).toMatchObject({ pausedFor: { reason: 'unsure', question: 'Which one?' } });
 
     browsers.model.answers(() => act(click('Nothing')));
     browsers.attempt = () => ({ outcome: 'failed', why: 'selector', error: 'nothing fits' });
-    const second = await begin({ limits: { attemptsPerStep: 2 } });
+    const second = await startSession({ limits: { attemptsPerStep: 2 } });
     expect(await paused(second)).toMatchObject({
       pausedFor: { reason: 'attempts_exhausted' },
       steps: [{ status: 'failed', attempts: [{ error: 'nothing fits', code: 'page_selector' }, {}] }],
@@ -169,11 +169,11 @@ describe('a session of the autopilot', () => {
     });
 
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
-    const third = await begin();
+    const third = await startSession();
     expect(await paused(third)).toMatchObject({ pausedFor: { reason: 'one_time_code' }, metrics: { modelCalls: 0 } });
     const { sessionId } = third;
     const resume = (stepOverride: object) => third.act({ action: 'resume', sessionId, stepOverride });
-    // Code that fails pauses the session again, without a model call.
+    // If the code of a user fails, the session pauses again, without a model call.
     browsers.look = () => ({});
     browsers.attempt = () => ({ outcome: 'failed', why: 'code', error: 'page has no fil; did you mean fill?' });
     expect(await resume({ code: 'page.fil("#code", "1")' })).toMatchObject({ status: 202 });
@@ -215,9 +215,9 @@ describe('a session of the autopilot', () => {
       { ...click('x'), action: 'navigate', selectors: [], value: 'file:///etc/passwd' },
       'not on the site',
     ],
-  ])('sends the browser no action that %s', async (_, action, error) => {
+  ])('a session sends its browser no action that %s', async (_, action, error) => {
     browsers.model.answers(() => act(action as SessionAction));
-    const session = await begin({ limits: { attemptsPerStep: 1 } });
+    const session = await startSession({ limits: { attemptsPerStep: 1 } });
     const read = await paused(session);
     expect(read.steps[0]!.attempts).toMatchObject([{ outcome: 'failed', code: 'action_refused' }]);
     expect(read.steps[0]!.attempts[0]!.error).toContain(error);
@@ -229,9 +229,9 @@ describe('a session of the autopilot', () => {
     ['answers with prose', { content: 'Sure! Here you go' }, { code: 'model_failed' }],
     ['answers with errors', { status: 400 }, { code: 'model_failed' }],
     ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, { code: 'model_failed' }],
-  ])('uses up its attempts if the model %s, and continues after a resume', async (_, script, attempt) => {
+  ])('a session uses up its attempts if the model %s, and continues after a resume', async (_, script, attempt) => {
     browsers.model.answers(() => script);
-    const session = await begin({ limits: { attemptsPerStep: 2 } });
+    const session = await startSession({ limits: { attemptsPerStep: 2 } });
     expect(await paused(session)).toMatchObject({
       pausedFor: { reason: 'attempts_exhausted' },
       steps: [{ attempts: [attempt, attempt] }],
@@ -243,19 +243,19 @@ describe('a session of the autopilot', () => {
     });
   });
 
-  it('fails if its limit of cost, of steps or of minutes is used up', async () => {
+  it('a session fails if its limit of cost, of steps or of minutes is used up', async () => {
     const failed = { status: 'failed', code: 'limit_reached' };
     browsers.model.answers(() => act(click('Do')));
-    const dear = await begin({ limits: { costUsd: 0 } });
+    const dear = await startSession({ limits: { costUsd: 0 } });
     expect(await dear.until(dear.sessionId, 'failed', 'completed')).toMatchObject({
       ...failed,
       metrics: { modelCalls: 0 },
     });
     const { expect: _, ...step } = aTask().steps[0]!;
-    const long = await begin({ limits: { steps: 1 }, task: aTask({ steps: [step, { ...step, id: 'more' }] }) });
+    const long = await startSession({ limits: { steps: 1 }, task: aTask({ steps: [step, { ...step, id: 'more' }] }) });
     expect(await long.until(long.sessionId, 'failed', 'completed')).toMatchObject(failed);
     browsers.look = () => 'nothing';
-    const slow = await begin({ limits: { minutes: 0.01 } });
+    const slow = await startSession({ limits: { minutes: 0.01 } });
     await waitFor('the page snapshot', () =>
       browsers.received.some(({ kind, agentId }) => kind === 'autopilot_look' && agentId === slow.agentId),
     );
@@ -267,10 +267,10 @@ describe('a session of the autopilot', () => {
     expect(await slow.until(slow.sessionId, 'failed', 'completed')).toMatchObject(failed);
   });
 
-  it('is cancelled only when its worker reports that its browser is closed', async () => {
+  it('a session is cancelled only when its worker reports that its browser is closed', async () => {
     browsers.look = () => 'nothing';
     browsers.close = () => 'nothing';
-    const session = await begin();
+    const session = await startSession();
     const { sessionId, agentId } = session;
     await waitFor('the page snapshot', () =>
       browsers.received.some(({ kind, agentId: id }) => kind === 'autopilot_look' && id === agentId),
@@ -291,9 +291,9 @@ describe('a session of the autopilot', () => {
     expect(await session.until(sessionId, 'cancelled')).toMatchObject({ finishedAt: expect.any(String) });
   });
 
-  it('streams its states, steps and attempts, and records them on the timeline', async () => {
+  it('a session streams its states, steps and attempts, and records them on the timeline', async () => {
     browsers.model.says(act(click('Do')));
-    const session = await begin();
+    const session = await startSession();
     await session.until(session.sessionId, 'completed');
     const path = `${browsers.harness.url}${session.path}/events?sessionId=${session.sessionId}`;
     const stream = await EventStream.open(
@@ -320,7 +320,7 @@ describe('a session of the autopilot', () => {
     ]);
   });
 
-  it('generates its task from an intent, and refuses an invalid task of the model', async () => {
+  it('a session generates its task from an intent, and refuses an invalid task of the model', async () => {
     browsers.model.answers(({ schemaName }) => {
       if (schemaName === 'autopilot_task')
         return {
@@ -332,7 +332,7 @@ describe('a session of the autopilot', () => {
         };
       return act(click('Do'));
     });
-    const { task: _, ...session } = { ...(await begin({ task: undefined, intent: 'Do it' })), task: null };
+    const { task: _, ...session } = { ...(await startSession({ task: undefined, intent: 'Do it' })), task: null };
     expect(await session.until(session.sessionId, 'completed', 'failed')).toMatchObject({
       status: 'completed',
       metrics: { modelCalls: 2 },

@@ -26,7 +26,7 @@ describe('a task from a script', () => {
     json: { task, kept: ['sign-in'], added: ['attach', 'attach'], notes: 'Signs in; attaches nothing yet.', ...more },
   });
 
-  it('lists the steps that the script has and that it lacks, and can be started unchanged', async () => {
+  it('a plan lists the steps that the script has and that it lacks, and can be started unchanged', async () => {
     browsers.model.says(plan());
     const answer = await analyze({ script: 'page.navigate("https://portal.test/")', gap: 'The X-ray is missing.' });
     expect(answer.status).toBe(200);
@@ -50,7 +50,7 @@ describe('a task from a script', () => {
     });
   });
 
-  it('can be created from a workflow of the own organization', async () => {
+  it('a task can be created from a workflow of the own organization, but of no other', async () => {
     const { organizationId } = browsers.tenant;
     const { id: workflowId } = await makeWorkflow(browsers.harness.db, { organizationId, script: 'print("filed")\n' });
     browsers.model.says(plan());
@@ -64,7 +64,7 @@ describe('a task from a script', () => {
   });
 
   it.each([[{}], [{ script: 'x', workflowId: newId() }], [{ script: '' }], [{ script: 'x', gap: 7 }]])(
-    'is refused for %j without a model call',
+    'the analysis of a script is refused for %j without a model call',
     async (body) => {
       expect(await analyze(body)).toMatchObject({ status: 400, body: { code: 'invalid_payload' } });
       expect(browsers.model.calls).toEqual([]);
@@ -76,12 +76,12 @@ describe('a task from a script', () => {
     ['is not a valid task', plan({ task: { ...task, steps: [] } })],
     ['opens a file', plan({ task: { ...task, startUrl: 'file:///etc/passwd' } })],
     ['is a refusal', { refusal: 'No.' }],
-  ])('is refused with model_failed if the answer of the model %s', async (_, script) => {
+  ])('the analysis of a script is refused with model_failed if the answer of the model %s', async (_, script) => {
     browsers.model.says(script);
     expect(await analyze({ script: 'x' })).toMatchObject({ status: 502, body: { code: 'model_failed' } });
   });
 
-  it('sends the model no secret from a script, a gap or an intent', async () => {
+  it('the model receives no secret from a script, from the description of its gap or from an intent', async () => {
     const secret = 'Sesame-open-77';
     await browsers.tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
     browsers.model.secrets.push(secret);

@@ -43,33 +43,39 @@ describe(`a session whose worker is killed${noChromium}`, () => {
     await waitFor('its browser to end', () => browsersOf(sessionId).length === 0);
   };
 
-  itPlays('continues in the same browser after a kill at each model call and during the submission', async () => {
-    const kills: string[] = [];
-    onAsked = async ({ step }) => {
-      if (kills.includes(step.id)) return;
-      kills.push(step.id);
-      await killAndStart();
-    };
-    pilot.portal.onSubmit = async () => {
-      kills.push('submitted');
-      await killAndStart();
-    };
-    await endOf(await pilot.begin(pilot.claim('C-1001')), 'C-1001');
-    expect(kills).toEqual(['sign-in', 'open-form', 'fill-form', 'send', 'submitted']);
-  });
+  itPlays(
+    'a session continues in the same browser if its worker is killed at model calls and during the submission',
+    async () => {
+      const kills: string[] = [];
+      onAsked = async ({ step }) => {
+        if (kills.includes(step.id)) return;
+        kills.push(step.id);
+        await killAndStart();
+      };
+      pilot.portal.onSubmit = async () => {
+        kills.push('submitted');
+        await killAndStart();
+      };
+      await endOf(await pilot.begin(pilot.claim('C-1001')), 'C-1001');
+      expect(kills).toEqual(['sign-in', 'open-form', 'fill-form', 'send', 'submitted']);
+    },
+  );
 
-  itPlays.each([11, 12, 13])('submits once after kills at random times, seed %d', async (seed) => {
-    const random = seeded(seed);
-    const claim = `C-10${seed}`;
-    const sessionId = await pilot.begin(pilot.claim(claim));
-    for (let kills = 0; kills < 4; kills += 1) {
-      await sleep(random() * 1500);
-      await killAndStart();
-    }
-    await endOf(sessionId, claim);
-  });
+  itPlays.each([11, 12, 13])(
+    'a session submits once if its worker is killed at random times, seed %d',
+    async (seed) => {
+      const random = seeded(seed);
+      const claim = `C-10${seed}`;
+      const sessionId = await pilot.begin(pilot.claim(claim));
+      for (let kills = 0; kills < 4; kills += 1) {
+        await sleep(random() * 1500);
+        await killAndStart();
+      }
+      await endOf(sessionId, claim);
+    },
+  );
 
-  itPlays('restarts if its browser is killed too before it has submitted, and submits once', async () => {
+  itPlays('a session restarts if worker and browser are killed before the submission, and submits once', async () => {
     const sessionId = await pilot.begin(pilot.claim('C-1005'));
     await waitFor('the form', () =>
       pilot.portal.requests.some(({ path, query }) => path === '/submit' && query['claim'] === 'C-1005'),
@@ -79,30 +85,33 @@ describe(`a session whose worker is killed${noChromium}`, () => {
     const sent = pilot.portal.submissionsOf('C-1005');
     await pilot.startWorker();
     const session = await pilot.until(sessionId);
-    // A submission that was in progress at the kill is asked about, and never repeated automatically.
+    // If the submission was in progress at the kill, the session asks for its outcome and never repeats it.
     if (session.status === 'paused') expect(session.pausedFor!.reason).toBe('outcome_unknown');
     else expect(session.status).toBe('completed');
     expect(pilot.portal.submissionsOf('C-1005')).toBe(session.status === 'paused' ? sent : 1);
     if (session.status === 'paused') await cancel(sessionId);
   });
 
-  itPlays('asks for the outcome if its browser is killed too during the submission, and submits once', async () => {
-    let sessionId = '';
-    pilot.portal.onSubmit = async () => {
-      await pilot.killWorker();
-      killAll(browsersOf(sessionId));
-    };
-    sessionId = await pilot.begin(pilot.claim('C-1006'));
-    await waitFor('the submission', () => pilot.portal.submissionsOf('C-1006') === 1, 60_000);
-    await waitFor('the end of its browser', () => browsersOf(sessionId).length === 0);
-    await pilot.startWorker();
-    const session = await pilot.until(sessionId);
-    expect(session).toMatchObject({ status: 'paused', pausedFor: { reason: 'outcome_unknown' } });
-    expect(session.steps[3]!.attempts.at(-1)).toMatchObject({ outcome: 'unknown' });
-    expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
-    await cancel(sessionId);
-    expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
-  });
+  itPlays(
+    'a session asks for the outcome if worker and browser are killed during the submission, and submits once',
+    async () => {
+      let sessionId = '';
+      pilot.portal.onSubmit = async () => {
+        await pilot.killWorker();
+        killAll(browsersOf(sessionId));
+      };
+      sessionId = await pilot.begin(pilot.claim('C-1006'));
+      await waitFor('the submission', () => pilot.portal.submissionsOf('C-1006') === 1, 60_000);
+      await waitFor('the end of its browser', () => browsersOf(sessionId).length === 0);
+      await pilot.startWorker();
+      const session = await pilot.until(sessionId);
+      expect(session).toMatchObject({ status: 'paused', pausedFor: { reason: 'outcome_unknown' } });
+      expect(session.steps[3]!.attempts.at(-1)).toMatchObject({ outcome: 'unknown' });
+      expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
+      await cancel(sessionId);
+      expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
+    },
+  );
 
   const cancel = async (sessionId: string): Promise<void> => {
     expect((await pilot.tenant.api.post(pilot.path, { action: 'cancel', sessionId })).status).toBe(202);

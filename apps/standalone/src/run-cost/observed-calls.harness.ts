@@ -111,7 +111,7 @@ interface Command {
   args: unknown[];
 }
 
-/** Returns the name of a command; for a script its own name, because BullMQ has one script for each operation. */
+/** Returns the name of a Redis command, or of its Lua script, because BullMQ has one script for each operation. */
 function nameOf(redis: Redis, { name, args }: Command): string {
   if (name !== 'evalsha' && name !== 'eval') return name;
   const { scriptsSet } = redis as unknown as { scriptsSet: Record<string, { sha: string; lua: string }> };

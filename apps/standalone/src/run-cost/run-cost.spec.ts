@@ -88,21 +88,23 @@ describe('a run, from its launch to its cost', () => {
     expect(body).toEqual({ accepted: true, status });
   }
 
-  it('executes the statements and Redis commands of the tables in libs/jobs/README.md, and no others', async () => {
+  it('a run executes only the statements and Redis commands of the tables in libs/jobs/README.md', async () => {
     const table = await readCostTable();
     calls.start();
     for (let run = 0; run < runs; run += 1) await runOnce();
-    // Deferred writes are finished after this time.
+    // Waits for writes that are deferred after the end of a run.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     calls.end();
-    // Loops run as well, but none of them with each run.
+    // Loops send statements too, but less than one per run, so that rounding leaves them out.
     const perRun = (count: number) => Math.round(count / runs);
-    const transactions = [...tally(calls.transactions.map(writtenAs))].filter(([, count]) => perRun(count) > 0);
+    const transactions = [...countByName(calls.transactions.map(describeTransaction))].filter(
+      ([, count]) => perRun(count) > 0,
+    );
     expect(Object.fromEntries(transactions.map(([description, count]) => [description, perRun(count)]))).toEqual(
       Object.fromEntries(table.transactions.map((description) => [description, 1])),
     );
     expect(transactions.filter(([description]) => description.includes('waits for the disk'))).toHaveLength(4);
-    const redis = [...tally(calls.redis)].map(([name, count]) => [name, perRun(count)] as const);
+    const redis = [...countByName(calls.redis)].map(([name, count]) => [name, perRun(count)] as const);
     for (const [name, count] of redis) expect([name, count <= (table.redis[name] ?? 0)]).toEqual([name, true]);
     expect(
       redis
@@ -112,7 +114,7 @@ describe('a run, from its launch to its cost', () => {
     ).toEqual(Object.keys(table.redis).sort());
   });
 
-  it('uses statements whose plans Postgres caches', async () => {
+  it('a run uses statements whose plans Postgres caches', async () => {
     const names = new Set(
       (await readCostTable()).transactions.flatMap((description) => description.match(/\b[a-z]\w*_\w+\b/g) ?? []),
     );
@@ -133,7 +135,7 @@ describe('a run, from its launch to its cost', () => {
 
   // Only in the long form: loops read these tables too, and on a busy machine often enough to exceed the bound.
   (isLongForm() ? it : it.skip)(
-    'reads only its own rows in an organization with many, before Postgres has statistics of them',
+    'a run reads only its own rows in an organization with many jobs, before Postgres has statistics of them',
     async () => {
       const before = 2000;
       await own.query(
@@ -165,13 +167,13 @@ describe('a run, from its launch to its cost', () => {
   );
 });
 
-function tally(names: string[]): Map<string, number> {
+function countByName(names: string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return counts;
 }
 
-function writtenAs({ statements, roundTrips, isFlushed }: ObservedTransaction): string {
+function describeTransaction({ statements, roundTrips, isFlushed }: ObservedTransaction): string {
   return [statements.join(' '), `${roundTrips} trips`, ...(isFlushed ? ['waits for the disk'] : [])].join(', ');
 }
 
@@ -192,7 +194,7 @@ async function readCostTable(): Promise<{ transactions: string[]; redis: Record<
     }));
   const redis = rows.filter(({ length }) => length === 5).slice(2);
   return {
-    transactions: transactions.map(writtenAs),
+    transactions: transactions.map(describeTransaction),
     redis: Object.fromEntries(redis.map(([, name, max]) => [name, Number(max)])),
   };
 }

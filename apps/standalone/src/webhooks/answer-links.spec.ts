@@ -36,7 +36,7 @@ describe('the answer link of a question', () => {
     return { jobId, id: created.body.questionId as string };
   };
   /** Asks a question and returns the link's token from the mail to the only recipient of a new channel. */
-  const sent = async (more: object = {}) => {
+  const askByMail = async (more: object = {}) => {
     const to = `${newId()}@practice.example`;
     const channelId = await channel(to);
     const question = await ask(more);
@@ -44,14 +44,14 @@ describe('the answer link of a question', () => {
     const token = /https:\/\/muster\.example\.com\/a\/([\w-]+)/.exec(mail!.raw)?.[1];
     return { to, channelId, token: token!, mail: mail!, ...question };
   };
-  const read = (token: string) => fixture.harness.http.post('/api/answer-links/read', { token });
-  const answer = (token: string, value: unknown) =>
+  const readLink = (token: string) => fixture.harness.http.post('/api/answer-links/read', { token });
+  const answerLink = (token: string, value: unknown) =>
     fixture.harness.http.post('/api/answer-links/answer', { token, answer: value });
   const question = async (id: string) => (await fixture.admin.get(`/api/questions/${id}`)).body;
 
-  it('shows the question and nothing else, and answers it once', async () => {
-    const { token, id, to } = await sent({ context: { patient: 'P-1' } });
-    const response = await read(token);
+  it('an answer link shows the question and nothing else, and answers it once', async () => {
+    const { token, id, to } = await askByMail({ context: { patient: 'P-1' } });
+    const response = await readLink(token);
     expect([response.status, response.body]).toEqual([
       200,
       {
@@ -67,20 +67,20 @@ describe('the answer link of a question', () => {
       },
     ]);
     expect(await question(id)).toMatchObject({ status: 'open' });
-    expect((await answer(token, 'perhaps')).body).toMatchObject({ status: 400, code: 'invalid_payload' });
-    const answers = await Promise.all([answer(token, true), answer(token, true)]);
+    expect((await answerLink(token, 'perhaps')).body).toMatchObject({ status: 400, code: 'invalid_payload' });
+    const answers = await Promise.all([answerLink(token, true), answerLink(token, true)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
     expect(answers.find(({ status }) => status === 409)!.body.code).toBe('already_answered');
     expect(await question(id)).toMatchObject({
       ...{ status: 'answered', answer: true, answeredBy: to, answeredVia: 'link' },
     });
-    expect((await read(token)).body.status).toBe('answered');
+    expect((await readLink(token)).body.status).toBe('answered');
     const { entries } = (await fixture.admin.get(`/api/audit?action=question.answer`)).body;
     expect(entries[0]).toMatchObject({ target: { type: 'question', id }, changes: { kind: 'confirm', via: 'link' } });
   });
 
-  it('does not answer the question when it is opened', async () => {
-    const { token, id } = await sent();
+  it('an answer link does not answer its question when the link is opened', async () => {
+    const { token, id } = await askByMail();
     for (const method of ['GET', 'HEAD']) {
       const followed = await fetch(`${fixture.harness.url}/a/${token}`, { method, redirect: 'manual' });
       expect([followed.status, followed.headers.get('location')]).toEqual([302, `/app/answer#${token}`]);
@@ -89,9 +89,9 @@ describe('the answer link of a question', () => {
     expect((await question(id)).status).toBe('open');
   });
 
-  it('is refused if it is changed, combined with another token, or if its channel is deleted', async () => {
-    const { token, channelId, id } = await sent();
-    const other = await sent();
+  it('an answer link is refused if its token is changed or swapped, or if its channel is deleted', async () => {
+    const { token, channelId, id } = await askByMail();
+    const other = await askByMail();
     const bytes = Buffer.from(token, 'base64url');
     const swapped = Buffer.concat([bytes.subarray(0, 18), Buffer.from(other.token, 'base64url').subarray(18)]);
     bytes[20]! ^= 1;
@@ -104,22 +104,22 @@ describe('the answer link of a question', () => {
       token.slice(0, -4),
     ];
     for (const each of forged) {
-      expect([each, (await read(each)).status, (await answer(each, true)).status]).toEqual([each, 404, 404]);
+      expect([each, (await readLink(each)).status, (await answerLink(each, true)).status]).toEqual([each, 404, 404]);
     }
     await fixture.admin.delete(`/api/notification-channels/${channelId}`);
-    expect((await read(token)).status).toBe(404);
+    expect((await readLink(token)).status).toBe(404);
     expect((await question(id)).status).toBe('open');
   });
 
-  it('cannot answer an expired question', async () => {
-    const { token, id } = await sent({ timeoutSeconds: 600 });
+  it('an answer link cannot answer an expired question', async () => {
+    const { token, id } = await askByMail({ timeoutSeconds: 600 });
     await fixture.rows(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
-    expect((await answer(token, true)).body.code).toBe('question_over');
+    expect((await answerLink(token, true)).body.code).toBe('question_over');
     expect(await question(id)).not.toMatchObject({ status: 'answered' });
   });
 
-  it('is sent only to the people who are asked; other recipients get a link to the inbox page', async () => {
-    const { mail, token } = await sent({ to: ['somebody.else@practice.example'] });
+  it('an answer link is sent only to the people who are asked; others get a link to the inbox page', async () => {
+    const { mail, token } = await askByMail({ to: ['somebody.else@practice.example'] });
     expect(token).toBeUndefined();
     expect(mail.raw).toContain(`${address}/app/inbox`);
     const to = `${newId()}@practice.example`;
@@ -127,22 +127,22 @@ describe('the answer link of a question', () => {
     const { id } = await ask({ to: [to] });
     const [ownMail] = await mailbox.wait(to);
     const own = /\/a\/([\w-]+)/.exec(ownMail!.raw)![1]!;
-    expect((await answer(own, false)).status).toBe(200);
+    expect((await answerLink(own, false)).status).toBe(200);
     expect(await question(id)).toMatchObject({ answer: false, answeredBy: to });
   });
 
-  it('accepts a code for the run, and never returns it', async () => {
-    const { token, id } = await sent({ kind: 'code', question: 'Code from the phone' });
-    expect((await answer(token, '12')).status).toBe(400);
-    const answered = await answer(token, '482913');
+  it('an answer link accepts a code for the run, and never returns the code', async () => {
+    const { token, id } = await askByMail({ kind: 'code', question: 'Code from the phone' });
+    expect((await answerLink(token, '12')).status).toBe(400);
+    const answered = await answerLink(token, '482913');
     expect([answered.status, JSON.stringify(answered.body)]).toEqual([200, expect.not.stringContaining('482913')]);
     expect(await question(id)).toMatchObject({ status: 'answered', answer: null });
   });
 
-  it('has the rate limit of failed sign-ins for unknown tokens', async () => {
+  it('unknown tokens of answer links have the rate limit of failed sign-ins', async () => {
     const statuses = new Set<number>();
     await waitFor('the rate limit', async () => {
-      statuses.add((await read('nonsense')).status);
+      statuses.add((await readLink('nonsense')).status);
       return statuses.has(429);
     });
     expect([...statuses].sort()).toEqual([404, 429]);

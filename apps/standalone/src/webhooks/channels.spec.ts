@@ -1,7 +1,7 @@
 import { newId } from '@muster/platform';
 import { waitFor } from '@muster/testing';
 import { Mailbox } from './mailbox.harness';
-import { verified } from './receiver.harness';
+import { verifySignature } from './receiver.harness';
 import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(90_000);
@@ -32,7 +32,7 @@ describe('notification channels', () => {
    * Moves all times of the channel's deliveries back. It locks the channel, because a claim reads when the last message
    * was sent and then postpones the other messages by that time.
    */
-  const pass = (id: string, ms: number) =>
+  const moveTimesBack = (id: string, ms: number) =>
     fixture.rows(
       `WITH channel AS (SELECT id FROM webhook_endpoint WHERE id = $1 FOR UPDATE)
        UPDATE webhook_delivery d SET due_at = d.due_at - $2 * interval '1 millisecond',
@@ -48,13 +48,13 @@ describe('notification channels', () => {
   const address = () => `${newId()}@practice.example`;
   const rowsOf = (id: string) =>
     fixture.rows('SELECT status, tries, recipient FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', id);
-  const ended = (id: string, status: string, count = 1) =>
+  const untilDeliveries = (id: string, status: string, count = 1) =>
     waitFor(`${count} ${status}`, async () => {
       const found = await rowsOf(id);
       return found.filter((row) => row.status === status).length >= count && found;
     });
 
-  it('send each recipient one e-mail about a failed run, with its error and a link', async () => {
+  it('a channel sends each recipient one e-mail about a failed run, with its error and a link', async () => {
     const [one, two] = [address(), address()];
     const { id } = await make({ kind: 'email', recipients: [one.toUpperCase(), two] });
     const jobId = await fixture.run('failed', {}, { error: 'the portal <b>refused</b>' });
@@ -65,7 +65,7 @@ describe('notification channels', () => {
     expect(mail!.raw).toContain('the portal <b>refused</b>');
     expect(mail!.raw).toContain('the portal &lt;b&gt;refused&lt;/b&gt;');
     expect(mail!.raw).toContain(`https://muster.example.com/app/runs/${jobId}`);
-    await ended(id, 'delivered', 2);
+    await untilDeliveries(id, 'delivered', 2);
     const { body } = await fixture.admin.get(`${base}/${id}`);
     expect(body).toMatchObject({
       lastAttempt: { status: 'delivered', statusCode: 250, error: null },
@@ -75,7 +75,7 @@ describe('notification channels', () => {
     expect(mailbox.mails.filter(({ to }) => [one, two].includes(to))).toHaveLength(2);
   });
 
-  it('combine the notifications of a minute in one message with their count', async () => {
+  it('a channel combines the notifications of a minute in one message with their count', async () => {
     const to = address();
     const { id } = await mailChannel(to);
     for (let n = 0; n < 4; n += 1) await fixture.run('failed', {}, { error: `fault ${n}` });
@@ -85,28 +85,28 @@ describe('notification channels', () => {
       const rows = await rowsOf(id);
       return rows.length === 4 && rows.some(({ status }) => status === 'delivered');
     });
-    await pass(id, 61_000);
-    await ended(id, 'delivered', 4);
+    await moveTimesBack(id, 61_000);
+    await untilDeliveries(id, 'delivered', 4);
     const mails = mailbox.mails.filter((mail) => mail.to === to);
     expect(mails.length).toBe(2);
     expect(mails[1]!.raw).toContain('Subject: 3 notifications: Run failed (3)');
     for (const n of [1, 2, 3]) expect(mails[1]!.raw).toContain(`fault ${n}`);
   });
 
-  it('retry a message that the mail relay refuses temporarily, but not a permanent refusal', async () => {
+  it('a channel repeats a message after a temporary refusal by the mail relay, not a permanent one', async () => {
     const [later, never] = [address(), address()];
     let refusals = 1;
     mailbox.onMessage = (to) => (to === later && refusals-- > 0 ? 451 : null);
     mailbox.refuseRecipient = (to) => (to === never ? 550 : null);
     const { id } = await make({ kind: 'email', recipients: [later, never] });
     await fixture.run('failed');
-    await ended(id, 'dead');
+    await untilDeliveries(id, 'dead');
     await waitFor('the refusal', async () =>
       (await rowsOf(id)).some(({ recipient, tries }) => recipient === later && tries === 1),
     );
     expect(mailbox.mails.filter(({ to }) => to === later)).toEqual([]);
-    await pass(id, 10_000);
-    const rows = await ended(id, 'delivered');
+    await moveTimesBack(id, 10_000);
+    const rows = await untilDeliveries(id, 'delivered');
     expect(rows).toEqual(
       expect.arrayContaining([
         { recipient: later, status: 'delivered', tries: 2 },
@@ -116,17 +116,17 @@ describe('notification channels', () => {
     expect(await mailbox.wait(later)).toHaveLength(1);
   });
 
-  it('do not repeat a message that may have arrived, and report it as unclear', async () => {
+  it('a channel does not repeat a message that may have arrived, and reports it as unclear', async () => {
     const to = address();
     mailbox.onMessage = (each) => (each === to ? 'break' : null);
     const { id } = await mailChannel(to);
     await fixture.run('failed');
-    await ended(id, 'unclear');
+    await untilDeliveries(id, 'unclear');
     expect((await fixture.admin.get(`${base}/${id}`)).body.lastAttempt).toMatchObject({
       status: 'unclear',
       statusCode: null,
     });
-    // A delivery whose process died while it was sending.
+    // Inserts a delivery whose process died while it sent the message.
     const [{ eventId }] = await fixture.rows('SELECT event_id FROM webhook_delivery WHERE endpoint_id = $1', id);
     await fixture.rows(
       `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at, recipient, sent_at,
@@ -134,58 +134,63 @@ describe('notification channels', () => {
        VALUES (gen_random_uuid(), $1, $2, $3, 'job.failed', 'sending', $4, 'dead@practice.example', $4, gen_random_uuid(), $4)`,
       ...[fixture.tenant.organizationId, id, eventId, new Date(Date.now() - 1000)],
     );
-    const rows = await ended(id, 'unclear', 2);
+    const rows = await untilDeliveries(id, 'unclear', 2);
     expect(rows.map(({ status }) => status)).toEqual(['unclear', 'unclear']);
     expect((await fixture.admin.get(`${base}/${id}`)).body.lastAttempt.error).toMatch(/was lost|unknown/);
     expect(mailbox.mails.filter((mail) => [to, 'dead@practice.example'].includes(mail.to))).toHaveLength(1);
   });
 
-  it.each(['slack', 'teams'])('post to %s in its own format, and never return the address', async (kind) => {
-    const path = `/services/${newId()}`;
-    fixture.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
-    const { id, secret } = await make({ kind, url: fixture.receiver.url + path, events: ['job.failed'] });
-    expect(secret).toBeNull();
-    await fixture.run('failed', {}, { error: 'a & b <c>' });
-    const [received] = await fixture.receiver.wait(path);
-    const event = received!.event as any;
-    if (kind === 'slack') {
-      expect(event.text).toMatch(/^Run failed: /);
-      expect(event.blocks[0].text.text).toContain('a &amp; b &lt;c&gt;');
-      expect(event.blocks[0].text.text).toContain('<https://muster.example.com/app/runs/');
-    } else {
-      const card = event.attachments[0];
-      expect(card.contentType).toBe('application/vnd.microsoft.card.adaptive');
-      expect(card.content.body.map(({ text }: { text: string }) => text)).toContain(String.raw`a & b \<c\>`);
-    }
-    const read = await fixture.admin.get(`${base}/${id}`);
-    expect(read.body).toMatchObject({ host: new URL(fixture.receiver.url).host, url: null });
-    const moved = `/services/${newId()}`;
-    expect((await fixture.admin.patch(`${base}/${id}`, { url: fixture.receiver.url + moved })).status).toBe(200);
-    expect((await fixture.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 1 });
-    await fixture.receiver.wait(moved);
-    // The address is in no answer, no row and no log line.
-    const secrets = [path, moved];
-    const responses = [read.body, (await fixture.admin.get(base)).body, (await fixture.admin.get('/api/audit')).body];
-    const tables = await fixture.rows(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`);
-    for (const each of secrets) {
-      expect(JSON.stringify(responses)).not.toContain(each);
-      expect(fixture.harness.logs.join('')).not.toContain(each);
-      for (const { tableName } of tables) {
-        const [{ found }] = await fixture.rows(
-          `SELECT count(*)::int AS found FROM "${tableName}" t WHERE t::text LIKE $1`,
-          `%${each}%`,
-        );
-        expect([tableName, found]).toEqual([tableName, 0]);
+  it.each(['slack', 'teams'])(
+    'a channel posts to %s in the format of that service, and never returns its address',
+    async (kind) => {
+      const path = `/services/${newId()}`;
+      fixture.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
+      const { id, secret } = await make({ kind, url: fixture.receiver.url + path, events: ['job.failed'] });
+      expect(secret).toBeNull();
+      await fixture.run('failed', {}, { error: 'a & b <c>' });
+      const [received] = await fixture.receiver.wait(path);
+      const event = received!.event as any;
+      if (kind === 'slack') {
+        expect(event.text).toMatch(/^Run failed: /);
+        expect(event.blocks[0].text.text).toContain('a &amp; b &lt;c&gt;');
+        expect(event.blocks[0].text.text).toContain('<https://muster.example.com/app/runs/');
+      } else {
+        const card = event.attachments[0];
+        expect(card.contentType).toBe('application/vnd.microsoft.card.adaptive');
+        expect(card.content.body.map(({ text }: { text: string }) => text)).toContain(String.raw`a & b \<c\>`);
       }
-    }
-  });
+      const read = await fixture.admin.get(`${base}/${id}`);
+      expect(read.body).toMatchObject({ host: new URL(fixture.receiver.url).host, url: null });
+      const moved = `/services/${newId()}`;
+      expect((await fixture.admin.patch(`${base}/${id}`, { url: fixture.receiver.url + moved })).status).toBe(200);
+      expect((await fixture.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 1 });
+      await fixture.receiver.wait(moved);
+      // The channel's address appears in no answer, no row and no log line.
+      const secrets = [path, moved];
+      const responses = [read.body, (await fixture.admin.get(base)).body, (await fixture.admin.get('/api/audit')).body];
+      const tables = await fixture.rows(
+        `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`,
+      );
+      for (const each of secrets) {
+        expect(JSON.stringify(responses)).not.toContain(each);
+        expect(fixture.harness.logs.join('')).not.toContain(each);
+        for (const { tableName } of tables) {
+          const [{ found }] = await fixture.rows(
+            `SELECT count(*)::int AS found FROM "${tableName}" t WHERE t::text LIKE $1`,
+            `%${each}%`,
+          );
+          expect([tableName, found]).toEqual([tableName, 0]);
+        }
+      }
+    },
+  );
 
-  it('sign a webhook like that of an endpoint, with a secret that is shown once', async () => {
+  it('a channel signs a webhook like an endpoint does, with a secret that is shown once', async () => {
     const path = fixture.path();
     const { id, secret, url } = await make({ kind: 'webhook', url: fixture.receiver.url + path });
     await fixture.run('failed');
     const [received] = await fixture.receiver.wait(path);
-    expect(verified(secret, received!)).toMatchObject({ type: 'job.failed' });
+    expect(verifySignature(secret, received!)).toMatchObject({ type: 'job.failed' });
     expect(url).toBe(fixture.receiver.url + path);
     // The routes of endpoints do not find a channel.
     const deliveryId = received!.headers['webhook-id'];
@@ -199,7 +204,7 @@ describe('notification channels', () => {
     expect((await fixture.admin.get(`${base}/${endpoint.id}`)).status).toBe(404);
   });
 
-  it('send only the events that match their filter', async () => {
+  it('a channel sends only the events that match its filter', async () => {
     const [workflows, others, labels, severe] = [address(), address(), address(), address()];
     const { workflowId, agentId } = fixture.ids;
     const anything = { events: ['job.completed', 'job.failed'] };
@@ -216,7 +221,7 @@ describe('notification channels', () => {
     expect(mailbox.mails.filter(({ to }) => [labels, severe].includes(to))).toHaveLength(2);
   });
 
-  it('send a test message even if they are off, and report its result', async () => {
+  it('a channel sends a test message even if the channel is off, and reports the result', async () => {
     const to = address();
     const { id } = await mailChannel(to, { enabled: false });
     await fixture.run('failed');
@@ -224,7 +229,7 @@ describe('notification channels', () => {
     expect((await mailbox.wait(to))[0]!.raw).toContain('This is a test of the notification channel Front desk.');
     mailbox.refuseRecipient = () => 550;
     await fixture.admin.post(`${base}/${id}/test`, {});
-    await ended(id, 'dead');
+    await untilDeliveries(id, 'dead');
     const { lastAttempt } = (await fixture.admin.get(`${base}/${id}`)).body;
     expect(lastAttempt).toMatchObject({
       status: 'dead',
@@ -234,7 +239,7 @@ describe('notification channels', () => {
     expect(JSON.stringify(lastAttempt) + fixture.harness.logs.join('')).not.toContain('relay-secret');
   });
 
-  it('are accessible only to admins of their organization', async () => {
+  it('notification channels are accessible only to admins of their organization', async () => {
     const { id } = await mailChannel(address());
     const other = await fixture.harness.makeTenant();
     for (const client of [fixture.tenant.as.member, fixture.tenant.api])
@@ -259,7 +264,7 @@ describe('notification channels', () => {
     [{ kind: 'webhook', url: 'http://10.0.0.1/' }, 'url'],
     [{ kind: 'fax', url: 'https://93.184.215.14/' }, 'kind'],
     [{ kind: 'slack', url: 'https://93.184.215.14/', events: [] }, 'events'],
-  ])('refuse %j', async (body, field) => {
+  ])('a channel cannot be created with %j', async (body, field) => {
     const answer = await fixture.admin.post(base, { name: 'x', events: ['*'], ...body });
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);
   });

@@ -1,5 +1,5 @@
 import { waitFor } from '@muster/testing';
-import { verified } from './receiver.harness';
+import { verifySignature } from './receiver.harness';
 import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(60_000);
@@ -12,13 +12,13 @@ describe('deliveries to an endpoint', () => {
   });
   afterAll(() => fixture.close());
 
-  it('contain a completed job as GET returns it, signed according to Standard Webhooks', async () => {
+  it('a delivery contains a completed job as GET returns it, signed according to Standard Webhooks', async () => {
     const path = fixture.path();
     const { id, secret } = await fixture.endpoint(path, ['job.completed']);
     const jobId = await fixture.run();
     const [received] = await fixture.receiver.wait(path);
-    expect(verified(secret, received!)).toEqual(received!.event);
-    expect(() => verified(`whsec_${Buffer.alloc(32, 1).toString('base64')}`, received!)).toThrow();
+    expect(verifySignature(secret, received!)).toEqual(received!.event);
+    expect(() => verifySignature(`whsec_${Buffer.alloc(32, 1).toString('base64')}`, received!)).toThrow();
     const { data, ...event } = received!.event;
     expect(event).toEqual({ type: 'job.completed', timestamp: expect.stringMatching(/^\d{4}-.*Z$/) });
     const { sequence, ...job } = data;
@@ -41,7 +41,7 @@ describe('deliveries to an endpoint', () => {
     expect(detail.body).toEqual({ ...delivery, body: received!.body });
   });
 
-  it('contain only events that it subscribes to, with a sequence in the order of the job’s events', async () => {
+  it('an endpoint gets only events that it subscribes to, with a sequence in the order of the events', async () => {
     const [all, some] = [fixture.path(), fixture.path()];
     await fixture.endpoint(all);
     await fixture.endpoint(some, ['job.failed']);
@@ -52,7 +52,7 @@ describe('deliveries to an endpoint', () => {
     expect((await fixture.receiver.wait(some)).map(({ event }) => event.type)).toEqual(['job.failed']);
   });
 
-  it('contain no events of another organization', async () => {
+  it('an endpoint receives no events of another organization', async () => {
     const other = await fixture.harness.makeTenant();
     const path = fixture.path();
     const created = await other.as.admin.post('/api/webhook-endpoints', {
@@ -70,7 +70,7 @@ describe('deliveries to an endpoint', () => {
     }
   });
 
-  it('are not prepared in a row for an event without a subscriber', async () => {
+  it('no row is stored for an event that no endpoint subscribes to', async () => {
     const silent = await fixture.harness.makeTenant();
     await silent.as.admin.post('/api/webhook-endpoints', { url: fixture.receiver.url, events: ['pack.promoted'] });
     const { body } = await silent.as.admin.post('/api/agents', { name: 'Quiet', provider: 'external' });

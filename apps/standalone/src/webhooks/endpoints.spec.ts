@@ -1,5 +1,5 @@
 import { waitFor } from '@muster/testing';
-import { verified } from './receiver.harness';
+import { verifySignature } from './receiver.harness';
 import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(60_000);
@@ -14,7 +14,7 @@ describe('webhook endpoints', () => {
   });
   afterAll(() => fixture.close());
 
-  it('show their secret once, and accept changes only to the version that was read', async () => {
+  it('an endpoint shows its secret once, and accepts changes only to the version that was read', async () => {
     const created = await fixture.endpoint(fixture.path(), ['job.failed'], { description: 'Billing' });
     expect(created.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     const read = await fixture.admin.get(`${base}/${created.id}`);
@@ -51,7 +51,7 @@ describe('webhook endpoints', () => {
     expect(JSON.stringify(rows)).not.toContain('whsec_');
   });
 
-  it('are accessible only to admins with a session', async () => {
+  it('webhook endpoints are accessible only to admins with a session', async () => {
     const { as, api, worker } = fixture.tenant;
     for (const client of [as.viewer, as.member, api, worker]) expect((await client.get(base)).status).toBe(403);
   });
@@ -65,12 +65,12 @@ describe('webhook endpoints', () => {
     [{ url: 'https://93.184.215.14/', events: [] }, 'events'],
     [{ url: 'https://93.184.215.14/', events: ['job.exploded'] }, 'events'],
     [{ events: ['*'] }, 'url'],
-  ])('refuse %j', async (body, field) => {
+  ])('an endpoint cannot be created with %j', async (body, field) => {
     const answer = await fixture.admin.post(base, body);
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);
   });
 
-  it('are limited to twenty, even for concurrent requests', async () => {
+  it('an organization has at most twenty endpoints, even after concurrent requests', async () => {
     const tenant = await fixture.harness.makeTenant();
     const body = { url: 'https://93.184.215.14/', events: ['pack.promoted'] };
     const answers = await Promise.all(Array.from({ length: 25 }, () => tenant.as.admin.post(base, body)));
@@ -81,7 +81,7 @@ describe('webhook endpoints', () => {
     );
   });
 
-  it('sign with both secrets for a day after a rotation, then with the new one', async () => {
+  it('an endpoint signs with both secrets for a day after a rotation, then with the new one', async () => {
     const path = fixture.path();
     const { id, secret: old } = await fixture.endpoint(path, ['pack.promoted']);
     const rotated = await fixture.admin.post(`${base}/${id}/rotate-secret`);
@@ -91,16 +91,16 @@ describe('webhook endpoints', () => {
     await fixture.admin.post(`${base}/${id}/test`);
     const [both] = await fixture.receiver.wait(path);
     expect(both!.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/);
-    verified(secret, both!);
-    verified(old, both!);
+    verifySignature(secret, both!);
+    verifySignature(old, both!);
     await fixture.rows(
       `UPDATE webhook_secret SET expires_at = expires_at - interval '24 hours' WHERE endpoint_id = $1`,
       id,
     );
     await fixture.admin.post(`${base}/${id}/test`);
     const last = (await fixture.receiver.wait(path, 2)).at(-1)!;
-    verified(secret, last);
-    expect(() => verified(old, last)).toThrow();
+    verifySignature(secret, last);
+    expect(() => verifySignature(old, last)).toThrow();
     for (let more = 0; more < 3; more += 1) {
       expect((await fixture.admin.post(`${base}/${id}/rotate-secret`)).status).toBe(200);
     }
@@ -110,7 +110,7 @@ describe('webhook endpoints', () => {
     expect(JSON.stringify(stored)).not.toContain(secret);
   });
 
-  it('can be tested while off; a redelivery has the same id and body and a new time', async () => {
+  it('an endpoint can be tested while off; a redelivery has the same id and body and a new time', async () => {
     const path = fixture.path();
     const { id, secret } = await fixture.endpoint(path, ['pack.promoted'], { enabled: false });
     const response = await fixture.admin.post(`${base}/${id}/test`);
@@ -131,7 +131,7 @@ describe('webhook endpoints', () => {
     const [, second] = await fixture.receiver.wait(path, 2);
     expect(second).toMatchObject({ body: first!.body, headers: { 'webhook-id': response.body.deliveryId } });
     expect(Number(second!.headers['webhook-timestamp'])).toBeGreaterThan(Number(first!.headers['webhook-timestamp']));
-    verified(secret, second!);
+    verifySignature(secret, second!);
     const delivery = await waitFor('both attempts', async () => {
       const [row] = await fixture.deliveries(id, '?type=webhook.test');
       return row.attempts.length === 2 && row;

@@ -3,7 +3,7 @@ import { newId } from '@muster/platform';
 import { makeInstallation, makeJob, makeWorkflow, type Tenant, waitFor } from '@muster/testing';
 import { FakeBrowsers } from '../autopilot/fake-browser.harness';
 import { ControlPlane } from './control-plane.harness';
-import { type Received, verified } from './receiver.harness';
+import { type Received, verifySignature } from './receiver.harness';
 import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(120_000);
@@ -269,14 +269,14 @@ describe('every type of webhook', () => {
     });
   }
 
-  it.each(webhookTypes)('%s is delivered, signed, with a sequence', async (type) => {
+  it.each(webhookTypes)('the event %s is delivered, signed, with a sequence', async (type) => {
     const received = await causes[type]();
     expect(received.event).toMatchObject({ type, data: { sequence: expect.any(Number) } });
     expect(received.headers['webhook-id']).toMatch(/^[0-9a-f-]{36}$/);
-    if (received.path === path) verified(endpoint.secret, received);
+    if (received.path === path) verifySignature(endpoint.secret, received);
   });
 
-  it('contains the state at its event, even if the resource changes before the event is read', async () => {
+  it('an event has the state of its time, even if the resource changes before the event is read', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     const release = await fixture.holdEvents();
     const jobId = await fixture.run('failed');

@@ -18,7 +18,7 @@ describe('a receiver with faults', () => {
   });
   afterAll(() => fixture.close());
 
-  const tested = async (path: string) => {
+  const sendTestEvent = async (path: string) => {
     const { id } = await fixture.endpoint(path, ['pack.promoted']);
     const { deliveryId } = (await fixture.admin.post(`${base}/${id}/test`)).body;
     const read = async () => (await fixture.admin.get(`${base}/${id}/deliveries/${deliveryId}`)).body;
@@ -30,10 +30,10 @@ describe('a receiver with faults', () => {
     return { id, deliveryId, read, after, endpoint: async () => (await fixture.admin.get(`${base}/${id}`)).body };
   };
 
-  it('gets eight attempts over 32 hours and none too early if it always fails', async () => {
+  it('a receiver that always fails gets eight attempts over 32 hours, and none too early', async () => {
     const path = fixture.path();
     fixture.receiver.answers.set(path, (response) => response.writeHead(503).end('not now'));
-    const { id, after, endpoint, read } = await tested(path);
+    const { id, after, endpoint, read } = await sendTestEvent(path);
     const waits = [5, 300, 1800, 7200, 18_000, 36_000, 50_400];
     for (const [at, seconds] of waits.entries()) {
       const { status, nextAttemptAt } = await after(at + 1);
@@ -58,11 +58,11 @@ describe('a receiver with faults', () => {
     expect(await endpoint()).toMatchObject({ enabled: true, failingSince: null });
   });
 
-  it('gets the delivery in the end if it fails only at first', async () => {
+  it('a receiver that fails only at first gets the delivery in the end', async () => {
     const path = fixture.path();
     const codes = [500, 429, 204];
     fixture.receiver.answers.set(path, (response) => response.writeHead(codes.shift() ?? 204).end());
-    const { after } = await tested(path);
+    const { after } = await sendTestEvent(path);
     for (const attempts of [1, 2]) {
       await after(attempts);
       clock.advance(hourMs);
@@ -74,22 +74,22 @@ describe('a receiver with faults', () => {
     });
   });
 
-  it('is not followed if it redirects', async () => {
+  it('the redirect of a receiver is not followed', async () => {
     const [path, elsewhere] = [fixture.path(), fixture.path()];
     fixture.receiver.answers.set(path, (response) => response.writeHead(302, { location: elsewhere }).end());
-    const { after } = await tested(path);
+    const { after } = await sendTestEvent(path);
     expect(await after(1)).toMatchObject({ status: 'pending', attempts: [{ statusCode: 302, error: null }] });
     expect(fixture.receiver.at(elsewhere)).toEqual([]);
   });
 
-  it('gets the delivery again if it closes the connection before or during its answer', async () => {
+  it('a delivery stays pending if the receiver closes the connection before or during its answer', async () => {
     const [half, none] = [fixture.path(), fixture.path()];
     fixture.receiver.answers.set(half, (response) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"some"');
       setTimeout(() => response.destroy(), 20);
     });
     fixture.receiver.answers.set(none, (response) => response.destroy());
-    const [one, other] = [await tested(half), await tested(none)];
+    const [one, other] = [await sendTestEvent(half), await sendTestEvent(none)];
     expect(await one.after(1)).toMatchObject({
       status: 'pending',
       attempts: [{ statusCode: 200, error: expect.any(String) }],
@@ -100,7 +100,7 @@ describe('a receiver with faults', () => {
     });
   });
 
-  it('counts as delivered if its answer does not end, and no more than 64 KiB of it are read', async () => {
+  it('a delivery whose answer does not end succeeds, and only the beginning of the answer is read', async () => {
     const path = fixture.path();
     let written = 0;
     fixture.receiver.answers.set(path, (response) => {
@@ -111,25 +111,25 @@ describe('a receiver with faults', () => {
       };
       more();
     });
-    const { after } = await tested(path);
+    const { after } = await sendTestEvent(path);
     expect(await after(1)).toMatchObject({ status: 'delivered' });
     expect(written).toBeLessThan(16 * 1024 * 1024);
   });
 
-  it('times out after ten seconds if it hangs', async () => {
+  it('an attempt times out after ten seconds if the receiver hangs', async () => {
     const path = fixture.path();
     fixture.receiver.answers.set(path, () => undefined);
-    const { after } = await tested(path);
+    const { after } = await sendTestEvent(path);
     const { attempts } = await after(1);
     expect(attempts).toMatchObject([{ statusCode: null, error: 'no complete response within 10000 ms' }]);
     expect(attempts[0].durationMs).toBeGreaterThanOrEqual(9900);
     expect(attempts[0].durationMs).toBeLessThan(15_000);
   });
 
-  it('is turned off with an audit entry if it answers 410, and can be turned on again', async () => {
+  it('an endpoint that answers 410 is turned off with an audit entry, and can be turned on again', async () => {
     const path = fixture.path();
     fixture.receiver.answers.set(path, (response) => response.writeHead(410).end());
-    const { id, after, endpoint } = await tested(`${path}?token=hidden`);
+    const { id, after, endpoint } = await sendTestEvent(`${path}?token=hidden`);
     expect(await after(1)).toMatchObject({ status: 'dead', attempts: [{ statusCode: 410 }] });
     expect(await endpoint()).toMatchObject({
       enabled: false,
@@ -144,7 +144,7 @@ describe('a receiver with faults', () => {
     expect(await endpoint()).toMatchObject({ enabled: true, turnedOffReason: null, failingSince: null });
   });
 
-  it('is not called at a private address, and the attempt has the reason', async () => {
+  it('a receiver at a private address is not called, and the attempt has the reason', async () => {
     const { id } = await fixture.endpoint(fixture.path(), ['pack.promoted']);
     await fixture.rows(`UPDATE webhook_endpoint SET url = 'http://10.1.2.3/inside' WHERE id = $1`, id);
     await fixture.admin.post(`${base}/${id}/test`);
@@ -169,7 +169,7 @@ describe('a receiver that only fails for five days', () => {
   });
   afterAll(() => fixture.close());
 
-  it('is turned off, and gets the waiting deliveries when it is turned on', async () => {
+  it('an endpoint that fails for five days is turned off; turned on again, it gets waiting deliveries', async () => {
     const path = fixture.path();
     fixture.receiver.answers.set(path, (response) => response.writeHead(500).end());
     const { id } = await fixture.endpoint(path, ['agent.online']);

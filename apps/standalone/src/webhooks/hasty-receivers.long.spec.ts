@@ -8,9 +8,9 @@ import { WebhookFixture } from './webhook-fixture.harness';
 jest.setTimeout(120_000);
 
 const large = 'x'.repeat(250_000);
-const answer = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`;
+const httpAnswer = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`;
 
-/** Uses raw sockets, because no HTTP server acts as a proxy in front of a receiver may act. */
+/** Uses raw sockets, because a proxy in front of a receiver can answer before it has read the whole request. */
 describe('a receiver that answers or closes before it has read a large delivery', () => {
   let fixture: WebhookFixture;
   const servers: Server[] = [];
@@ -23,7 +23,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
     await fixture.close();
   });
 
-  /** Returns the delivery of a run to a receiver that does this at the first bytes of each connection. */
+  /** Sends an event to a receiver that calls `onFirst` at the first bytes of each connection; returns the delivery. */
   async function deliverTo(onFirst: (socket: Socket, nth: number) => void) {
     let connections = 0;
     const server = createServer((socket) => {
@@ -47,33 +47,33 @@ describe('a receiver that answers or closes before it has read a large delivery'
     return delivery;
   }
 
-  it('counts as delivered if it accepts', async () => {
+  it('a delivery succeeds if the receiver accepts it before it has read the whole body', async () => {
     const delivery = await deliverTo((socket) => {
-      socket.write(answer('204 No Content'));
-      // A receiver that closes correctly still reads the rest, and drops it.
+      socket.write(httpAnswer('204 No Content'));
+      // A receiver that closes a connection correctly still reads the rest of the request, and discards it.
       socket.resume();
       setTimeout(() => socket.end(), 100);
     });
     expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ statusCode: 204, error: null }] });
   });
 
-  it('gets the delivery again if it refuses, and its status is stored', async () => {
+  it('a delivery stays pending with the status if the receiver refuses before the end of the body', async () => {
     const delivery = await deliverTo((socket) => {
-      socket.write(answer('413 Payload Too Large'));
+      socket.write(httpAnswer('413 Payload Too Large'));
       socket.resume();
       setTimeout(() => socket.end(), 100);
     });
     expect(delivery).toMatchObject({ status: 'pending', attempts: [{ statusCode: 413 }] });
   });
 
-  it('gets the delivery again if it resets the connection', async () => {
+  it('a delivery stays pending if the receiver resets the connection during the body', async () => {
     const delivery = await deliverTo((socket) => socket.resetAndDestroy());
     expect(delivery).toMatchObject({ status: 'pending', attempts: [{ statusCode: null, error: expect.any(String) }] });
   });
 
-  it('counts as delivered or gets the delivery again if it answers and resets at once, without a delay', async () => {
+  it('an attempt ends without a delay if the receiver answers and resets the connection at once', async () => {
     const delivery = await deliverTo((socket) => {
-      socket.write(answer('200 OK'), () => socket.resetAndDestroy());
+      socket.write(httpAnswer('200 OK'), () => socket.resetAndDestroy());
     });
     const [attempt] = delivery.attempts;
     expect([200, null]).toContain(attempt.statusCode);
@@ -81,7 +81,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
     expect(attempt.durationMs).toBeLessThan(9000);
   });
 
-  it('times out after ten seconds if it stops reading', async () => {
+  it('an attempt times out after ten seconds if the receiver stops reading', async () => {
     const delivery = await deliverTo((socket) => socket.pause());
     expect(delivery).toMatchObject({
       status: 'pending',

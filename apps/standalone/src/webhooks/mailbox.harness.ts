@@ -36,8 +36,8 @@ export class Mailbox {
         stream.on('end', () => {
           const verdict = mailbox.onMessage(to);
           const raw = Buffer.concat(chunks).toString();
-          if (verdict === null || verdict === 'break') mailbox.mails.push({ to, raw: decoded(raw) });
-          if (verdict === 'break') return mailbox.breakAll();
+          if (verdict === null || verdict === 'break') mailbox.mails.push({ to, raw: decodeQuotedPrintable(raw) });
+          if (verdict === 'break') return mailbox.closeConnections();
           answer(verdict === null ? null : Object.assign(new Error('not now'), { responseCode: verdict }));
         });
       },
@@ -65,13 +65,13 @@ export class Mailbox {
   }
 
   /** Closes all connections, after a message was read and before it is answered. */
-  private breakAll(): void {
+  private closeConnections(): void {
     for (const connection of this.server.connections)
       (connection as { _socket: { destroy(): void } })._socket.destroy();
   }
 }
 
-function decoded(raw: string): string {
+function decodeQuotedPrintable(raw: string): string {
   return raw
     .replaceAll(/=\r?\n/g, '')
     .replaceAll(/(?:=[0-9A-F]{2})+/g, (run) => Buffer.from(run.replaceAll('=', ''), 'hex').toString());

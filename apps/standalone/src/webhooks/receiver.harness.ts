@@ -25,7 +25,7 @@ export class Receiver {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => receiver.take(request, response, Buffer.concat(chunks).toString()));
+      request.on('end', () => receiver.recordRequest(request, response, Buffer.concat(chunks).toString()));
     });
     const receiver = new Receiver(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -50,7 +50,7 @@ export class Receiver {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private take(request: IncomingMessage, response: ServerResponse, body: string): void {
+  private recordRequest(request: IncomingMessage, response: ServerResponse, body: string): void {
     const { pathname: path } = new URL(request.url!, this.url);
     const headers = request.headers as Record<string, string>;
     const received: Received = { path, headers, body, event: JSON.parse(body) as Received['event'], at: Date.now() };
@@ -62,6 +62,6 @@ export class Receiver {
 }
 
 /** Verifies a request with the published package, as a receiver would; throws if another secret has signed it. */
-export function verified(secret: string, { body, headers }: Received): unknown {
+export function verifySignature(secret: string, { body, headers }: Received): unknown {
   return new Webhook(secret).verify(body, headers);
 }

@@ -22,25 +22,25 @@ describe('the metrics of webhooks', () => {
   };
   const attempts = (outcome: string) => valueOf('muster_webhook_attempt_seconds_count', { outcome });
   const turnedOff = (reason: string) => valueOf('muster_webhook_endpoints_turned_off_total', { reason });
-  const tested = async (path: string) => {
+  const sendTestEvent = async (path: string) => {
     const { id } = await fixture.endpoint(path, ['pack.promoted']);
     await fixture.admin.post(`/api/webhook-endpoints/${id}/test`);
     return id;
   };
 
-  it('exist before the first event, so that its increase is visible', async () => {
+  it('webhook metrics exist before the first event, so that the first increase is visible', async () => {
     for (const outcome of ['delivered', 'retried', 'dead']) expect(await attempts(outcome)).toBe(0);
     for (const reason of ['gone', 'failing']) expect(await turnedOff(reason)).toBe(0);
     expect(await valueOf('muster_webhook_deliveries_due')).toBe(0);
   });
 
-  it('count attempts by outcome, and turned-off endpoints by reason', async () => {
+  it('webhook metrics count attempts by outcome, and turned-off endpoints by reason', async () => {
     const [refusing, gone] = [fixture.path(), fixture.path()];
     fixture.receiver.answers.set(refusing, (response) => response.writeHead(500).end());
     fixture.receiver.answers.set(gone, (response) => response.writeHead(410).end());
-    await tested(fixture.path());
-    await tested(refusing);
-    await tested(gone);
+    await sendTestEvent(fixture.path());
+    await sendTestEvent(refusing);
+    await sendTestEvent(gone);
     await waitFor('all three', async () => {
       return (await attempts('delivered')) === 1 && (await attempts('retried')) === 1 && (await attempts('dead')) === 1;
     });
@@ -50,11 +50,11 @@ describe('the metrics of webhooks', () => {
     expect(seconds).toBeLessThan(10);
   });
 
-  it('show due deliveries for as long as they are not sent', async () => {
+  it('webhook metrics show due deliveries until the deliveries are sent', async () => {
     const path = fixture.path();
     const held: ServerResponse[] = [];
     fixture.receiver.answers.set(path, (response) => void held.push(response));
-    const id = await tested(path);
+    const id = await sendTestEvent(path);
     for (let more = 0; more < 4; more += 1) await fixture.admin.post(`/api/webhook-endpoints/${id}/test`);
     await waitFor(
       'the waiting deliveries to be counted',

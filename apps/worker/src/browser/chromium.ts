@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
 
-/** Fields of a message of the protocol, which has many forms. */
+/** Fields of a message of the DevTools protocol. Each kind of message has other fields, so they have no static type. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Params = Record<string, any>;
 type Listener = (method: string, params: Params, sessionId: string | undefined) => void;
@@ -35,8 +35,8 @@ const answerMs = 30_000;
 const closeMs = 5_000;
 
 /**
- * A browser that the worker controls over the pipe of the DevTools protocol. Only over the pipe can extensions be
- * loaded, and the browser ends with the worker, which holds the other end.
+ * A browser that the worker controls over a pipe with the DevTools protocol. Extensions can be loaded only over a pipe.
+ * The browser ends with the worker, because the worker holds the other end of the pipe.
  */
 export class Chromium {
   private readonly waiting = new Map<number, { resolve: (answer: Params) => void; fail: (error: Error) => void }>();
@@ -75,7 +75,7 @@ export class Chromium {
         '--disable-gpu',
         '--mute-audio',
         '--password-store=basic',
-        // Keeps frames of other sites in the session of their page.
+        // Keeps frames of other sites in the DevTools session of their page.
         '--disable-site-isolation-trials',
         '--disable-features=IsolateOrigins,site-per-process,Translate',
         '--enable-unsafe-extension-debugging',

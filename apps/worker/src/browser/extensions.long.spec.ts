@@ -56,78 +56,93 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     return names.map((name) => JSON.parse(readFileSync(join(folder, name, 'manifest.json'), 'utf8')).version).sort();
   };
 
-  itLoads('loads an extension into the browser, returns its version, and replaces it by a later version', async () => {
-    await worker.start();
-    expect(await deploy(zipOf(extension('1.4.0')), '1.4.0')).toEqual({
-      status: 'success',
-      output: { version: '1.4.0', name: 'Marker', id: expect.stringMatching(/^[a-p]{32}$/) },
-    });
-    // A zip may contain the folder itself or its content, and versions may omit a trailing 0.
-    const packed = zipOf(extension('1.5', { folder: 'dist/extension/' }));
-    const header = Buffer.from(
-      ['Cr24'.split('').map((c) => c.charCodeAt(0)), 3, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5].flat(),
-    );
-    expect(await deploy(Buffer.concat([header, packed]), 'v1.5.0')).toMatchObject({
-      status: 'success',
-      output: { version: '1.5' },
-    });
-    await deploy(zipOf(extension('2.0', { name: 'Another' })), '2.0');
-    expect(storedVersions()).toEqual(['1.5', '2.0']);
-    expect(readdirSync(join(worker.folder, 'browser'))).toEqual(['extensions']);
-    // Other processes of the worker, such as its check for Pillow, end by themselves.
-    await waitFor('the browser to be gone', () => processesOf(worker.folder).join() === String(worker.child!.pid));
-  });
+  itLoads(
+    'deploy_extension loads an extension into the browser, returns its version, and replaces the earlier version',
+    async () => {
+      await worker.start();
+      expect(await deploy(zipOf(extension('1.4.0')), '1.4.0')).toEqual({
+        status: 'success',
+        output: { version: '1.4.0', name: 'Marker', id: expect.stringMatching(/^[a-p]{32}$/) },
+      });
+      // A zip may contain the folder itself or its content, and versions may omit a trailing 0.
+      const packed = zipOf(extension('1.5', { folder: 'dist/extension/' }));
+      const header = Buffer.from(
+        ['Cr24'.split('').map((c) => c.charCodeAt(0)), 3, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5].flat(),
+      );
+      expect(await deploy(Buffer.concat([header, packed]), 'v1.5.0')).toMatchObject({
+        status: 'success',
+        output: { version: '1.5' },
+      });
+      await deploy(zipOf(extension('2.0', { name: 'Another' })), '2.0');
+      expect(storedVersions()).toEqual(['1.5', '2.0']);
+      expect(readdirSync(join(worker.folder, 'browser'))).toEqual(['extensions']);
+      // Other processes of the worker, such as its check for Pillow, end by themselves.
+      await waitFor('the browser to be gone', () => processesOf(worker.folder).join() === String(worker.child!.pid));
+    },
+  );
 
-  itLoads('finds the extension in the bundle of a pack, as a folder or packed, and verifies the digest', async () => {
-    await worker.start();
-    const bundleOf = (more: ZipFile[]) => zipOf([{ name: 'main.py', content: 'pass' }, ...more]);
-    const digestOf = (file: Buffer) => `sha256:${createHash('sha256').update(file).digest('hex')}`;
-    const unpacked = bundleOf(extension('3.0', { folder: 'extensions/marker/' }));
-    expect(await deploy(unpacked, '3.0', digestOf(unpacked))).toMatchObject({ output: { version: '3.0' } });
-    const packed = (name: string, version: string) => ({ name, content: zipOf(extension(version)) });
-    const [one, two] = [packed('marker-3.1.zip', '3.1'), packed('lib/marker-13.1.crx', '13.1')];
-    expect(await deploy(bundleOf([one]), '3.1')).toMatchObject({ output: { version: '3.1' } });
-    expect(await deploy(bundleOf([one, two]), 'v13.1')).toMatchObject({ output: { version: '13.1' } });
-    expect(await deploy(bundleOf([one, two]), '4.0')).toMatchObject({
-      status: 'failed',
-      error: expect.stringContaining('more than one extension'),
-    });
-    expect(await deploy(bundleOf([]), '4.0')).toMatchObject({ error: expect.stringContaining('no browser extension') });
-    expect(await deploy(unpacked, '3.0', digestOf(Buffer.from('another')))).toMatchObject({
-      status: 'failed',
-      code: 'bundle_rejected',
-    });
-    expect(storedVersions()).toEqual(['13.1']);
-  });
+  itLoads(
+    'deploy_extension finds the extension in the bundle of a pack, as a folder or packed, and verifies the digest',
+    async () => {
+      await worker.start();
+      const bundleOf = (more: ZipFile[]) => zipOf([{ name: 'main.py', content: 'pass' }, ...more]);
+      const digestOf = (file: Buffer) => `sha256:${createHash('sha256').update(file).digest('hex')}`;
+      const unpacked = bundleOf(extension('3.0', { folder: 'extensions/marker/' }));
+      expect(await deploy(unpacked, '3.0', digestOf(unpacked))).toMatchObject({ output: { version: '3.0' } });
+      const packed = (name: string, version: string) => ({ name, content: zipOf(extension(version)) });
+      const [one, two] = [packed('marker-3.1.zip', '3.1'), packed('lib/marker-13.1.crx', '13.1')];
+      expect(await deploy(bundleOf([one]), '3.1')).toMatchObject({ output: { version: '3.1' } });
+      expect(await deploy(bundleOf([one, two]), 'v13.1')).toMatchObject({ output: { version: '13.1' } });
+      expect(await deploy(bundleOf([one, two]), '4.0')).toMatchObject({
+        status: 'failed',
+        error: expect.stringContaining('more than one extension'),
+      });
+      expect(await deploy(bundleOf([]), '4.0')).toMatchObject({
+        error: expect.stringContaining('no browser extension'),
+      });
+      expect(await deploy(unpacked, '3.0', digestOf(Buffer.from('another')))).toMatchObject({
+        status: 'failed',
+        code: 'bundle_rejected',
+      });
+      expect(storedVersions()).toEqual(['13.1']);
+    },
+  );
 
-  itLoads('refuses an invalid extension with the reason, and leaves the previous version unchanged', async () => {
-    await worker.start();
-    await deploy(zipOf(extension('1.4.0')), '1.4.0');
-    const outside = [...extension('1.5.0'), { name: '../../outside', content: 'x' }];
-    const link = [...extension('1.5.0'), { name: 'link', content: '/etc/passwd', mode: 0o120777 }];
-    const broken = extension('1.5.0', { more: { background: { service_worker: 'gone.js' } } });
-    for (const [file, error, code] of [
-      [null, 'the service returned no download URL for the extension (status 404)', 'extension_not_found'],
-      [Buffer.from('no zip'), 'this is not a zip'],
-      [zipOf([{ name: 'readme.txt', content: 'x' }]), 'the file contains no browser extension'],
-      [
-        zipOf([...extension('1.5.0', { folder: 'a/' }), ...extension('1.5.0', { folder: 'b/' })]),
-        'more than one extension',
-      ],
-      [zipOf(outside), 'an entry has a path that contains ..'],
-      [zipOf(link), 'an entry is a link'],
-      [zipOf(broken), 'Extensions.loadUnpacked: '],
-      [zipOf(extension('1.6.0')), 'the extension has the version 1.6.0 instead of 1.5.0', 'extension_version_mismatch'],
-    ] as const) {
-      const result = await deploy(file, '1.5.0');
-      expect(result).toMatchObject({ status: 'failed', error: expect.stringContaining(error) });
-      expect(result.code).toBe(code);
-    }
-    expect(storedVersions()).toEqual(['1.4.0']);
-    expect(existsSync(join(worker.folder, 'browser/outside'))).toBe(false);
-  });
+  itLoads(
+    'deploy_extension refuses an invalid extension with the reason, and leaves the earlier version unchanged',
+    async () => {
+      await worker.start();
+      await deploy(zipOf(extension('1.4.0')), '1.4.0');
+      const outside = [...extension('1.5.0'), { name: '../../outside', content: 'x' }];
+      const link = [...extension('1.5.0'), { name: 'link', content: '/etc/passwd', mode: 0o120777 }];
+      const broken = extension('1.5.0', { more: { background: { service_worker: 'gone.js' } } });
+      for (const [file, error, code] of [
+        [null, 'the service returned no download URL for the extension (status 404)', 'extension_not_found'],
+        [Buffer.from('no zip'), 'this is not a zip'],
+        [zipOf([{ name: 'readme.txt', content: 'x' }]), 'the file contains no browser extension'],
+        [
+          zipOf([...extension('1.5.0', { folder: 'a/' }), ...extension('1.5.0', { folder: 'b/' })]),
+          'more than one extension',
+        ],
+        [zipOf(outside), 'an entry has a path that contains ..'],
+        [zipOf(link), 'an entry is a link'],
+        [zipOf(broken), 'Extensions.loadUnpacked: '],
+        [
+          zipOf(extension('1.6.0')),
+          'the extension has the version 1.6.0 instead of 1.5.0',
+          'extension_version_mismatch',
+        ],
+      ] as const) {
+        const result = await deploy(file, '1.5.0');
+        expect(result).toMatchObject({ status: 'failed', error: expect.stringContaining(error) });
+        expect(result.code).toBe(code);
+      }
+      expect(storedVersions()).toEqual(['1.4.0']);
+      expect(existsSync(join(worker.folder, 'browser/outside'))).toBe(false);
+    },
+  );
 
-  it('fails with browser_unavailable if there is no browser', async () => {
+  it('deploy_extension fails with browser_unavailable if the machine has no browser', async () => {
     await worker.start({ CHROMIUM: '/nowhere/chromium' });
     expect(await deploy(zipOf(extension('1.4.0')), '1.4.0')).toMatchObject({
       status: 'failed',
@@ -146,7 +161,7 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     });
     afterAll(() => portal.close());
 
-    itLoads('have the extension in their browsers', async () => {
+    itLoads('the browser of a run loads the extensions that were deployed before', async () => {
       await worker.start();
       await deploy(zipOf(extension('1.4.0')), '1.4.0');
       const runtime = ['browser', 'page', 'in-page', 'web-socket', 'words', 'play'].map((name) =>

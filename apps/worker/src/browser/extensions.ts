@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DownloadBody, DownloadTicket } from '@muster/contracts';
-import { textOf, type Command, type Result } from '../protocol/command';
+import { stringOrEmpty, type Command, type Result } from '../protocol/command';
 import { download } from '../protocol/download';
-import { type Service, textOfBody } from '../protocol/service';
+import { type Service, serializeBody } from '../protocol/service';
 import { Chromium, type LoadedExtension } from './chromium';
 import { findBrowser } from './find-browser';
 import { readManifest, unpackExtension } from './unpack-extension';
@@ -34,12 +34,12 @@ export class Extensions {
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: ExtensionsOptions) {
-    this.folder = folderIn(options.folder);
+    this.folder = extensionsFolder(options.folder);
   }
 
   /** Returns the folders of the deployed extensions. */
   paths(): string[] {
-    return deployedIn(this.options.folder);
+    return deployedExtensionFolders(this.options.folder);
   }
 
   /** Deploys extensions one after the other, because two versions of one extension would interfere. */
@@ -64,7 +64,7 @@ export class Extensions {
       if (digest && digest !== digestOf(bytes)) {
         return { status: 'failed', code: 'bundle_rejected', error: 'the bundle does not match its digest' };
       }
-      const wanted = textOf(payload.version);
+      const wanted = stringOrEmpty(payload.version);
       const source = await unpackExtension(bytes, staging, { version: wanted, stop: stopping });
       const found = await this.load(program, join(staging, 'browser'), source);
       if (wanted && !isSameVersion(found.version, wanted)) {
@@ -82,7 +82,7 @@ export class Extensions {
    * Replaces the extension's earlier version. If the browser does not load the new version, restores the earlier one.
    */
   private async keep(program: string, staging: string, source: string, found: LoadedExtension) {
-    const target = join(this.folder, placeOf(source, found.name));
+    const target = join(this.folder, folderNameOfExtension(source, found.name));
     const before = join(staging, 'before');
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     if (existsSync(target)) renameSync(target, before);
@@ -96,7 +96,10 @@ export class Extensions {
     }
   }
 
-  /** Loads the extension into a browser, and returns what the browser reports of it. */
+  /**
+   * Loads the extension into a temporary browser, and returns the extension's id, name, version and state in the
+   * browser.
+   */
   private async load(program: string, folder: string, path: string): Promise<LoadedExtension> {
     const { base } = this.options;
     const browser = await Chromium.launch({ program, folder, env: base, headless: true, extensions: [] });
@@ -113,8 +116,8 @@ export class Extensions {
 }
 
 /** Returns the folders of the unpacked extensions in a worker's folder. */
-export function deployedIn(workerFolder: string): string[] {
-  const folder = folderIn(workerFolder);
+export function deployedExtensionFolders(workerFolder: string): string[] {
+  const folder = extensionsFolder(workerFolder);
   if (!existsSync(folder)) return [];
   const paths = readdirSync(folder)
     .sort()
@@ -122,17 +125,23 @@ export function deployedIn(workerFolder: string): string[] {
   return paths.filter((path) => existsSync(join(path, 'manifest.json')));
 }
 
-function folderIn(workerFolder: string): string {
+function extensionsFolder(workerFolder: string): string {
   return join(workerFolder, 'browser', 'extensions');
 }
 
 async function requestDownload(service: Service, agentId: string, commandId: string) {
-  const text = textOfBody<DownloadBody>({ commandId });
+  const text = serializeBody<DownloadBody>({ commandId });
   const call = { method: 'POST' as const, path: `/api/agents/${agentId}/downloads`, text };
   const { status, body } = await service.insist<DownloadTicket>(() => call);
-  const downloadUrl = textOf(body.downloadUrl);
-  const reason = textOf(body.detail) || `the service returned no download URL for the extension (status ${status})`;
-  return { downloadUrl, digest: textOf(body.digest), reason, code: status === 404 ? 'extension_not_found' : undefined };
+  const downloadUrl = stringOrEmpty(body.downloadUrl);
+  const reason =
+    stringOrEmpty(body.detail) || `the service returned no download URL for the extension (status ${status})`;
+  return {
+    downloadUrl,
+    digest: stringOrEmpty(body.digest),
+    reason,
+    code: status === 404 ? 'extension_not_found' : undefined,
+  };
 }
 
 function digestOf(bytes: Buffer): string {
@@ -140,15 +149,15 @@ function digestOf(bytes: Buffer): string {
 }
 
 /** Returns a folder name that is the same for all versions: from the extension's key or else from its name. */
-function placeOf(source: string, name: string): string {
-  const key = textOf(readManifest(join(source, 'manifest.json')).key);
+function folderNameOfExtension(source: string, name: string): string {
+  const key = stringOrEmpty(readManifest(join(source, 'manifest.json')).key);
   return createHash('sha256')
     .update(key || `name ${name}`)
     .digest('hex')
     .slice(0, 16);
 }
 
-/** Compares versions like browsers, for which an omitted part is 0. */
+/** Whether two versions are the same for a browser, which treats an omitted part as 0. */
 function isSameVersion(one: string, other: string): boolean {
   const plain = (version: string): string =>
     version

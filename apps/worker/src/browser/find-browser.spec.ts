@@ -17,7 +17,7 @@ describe('The browser of a machine', () => {
     return whole;
   };
 
-  it('is only the one that CHROMIUM names, by path or by name, if it is set', () => {
+  it('if CHROMIUM is set, the worker uses only the browser that CHROMIUM names, by path or by name', () => {
     const [named, other] = [program('bin/my-browser'), program('bin/chromium')];
     const PATH = `/nowhere:${dirname(named)}`;
     expect(findBrowser({ PATH, CHROMIUM: named })).toBe(named);
@@ -27,7 +27,7 @@ describe('The browser of a machine', () => {
     expect(findBrowser({ PATH })).toBe(other);
   });
 
-  it('is an executable on PATH under any known name, preferably Chromium', () => {
+  it('without CHROMIUM, the worker uses a browser on PATH under any known name, preferably Chromium', () => {
     program('first/chromium', 0o600);
     const chrome = program('first/google-chrome-stable');
     const PATH = `${join(home, 'first')}:${join(home, 'second')}`;
@@ -36,7 +36,7 @@ describe('The browser of a machine', () => {
     expect(findBrowser({ PATH })).toBe(chromium);
   });
 
-  it('is otherwise the newest browser that a tool has downloaded for scripts', () => {
+  it('without a browser on PATH, the worker uses the newest browser that a tool has downloaded for scripts', () => {
     const cache = '.cache/ms-playwright';
     for (const number of [999, 1187, 1091]) program(`${cache}/chromium-${number}/chrome-linux/chrome`);
     program(`${cache}/firefox-2000/firefox/firefox`);

@@ -35,7 +35,7 @@ const caches = [
 export function findBrowser(env: Variables, usual = usualPaths): string | null {
   const { CHROMIUM, HOME } = env;
   if (CHROMIUM) return CHROMIUM.includes('/') ? (isProgram(CHROMIUM) ? CHROMIUM : null) : findProgram(CHROMIUM, env);
-  const fetched = HOME ? caches.flatMap((pattern) => matching(HOME, pattern.split('/'))) : [];
+  const fetched = HOME ? caches.flatMap((pattern) => pathsMatching(HOME, pattern.split('/'))) : [];
   const onPath = names.map((name) => findProgram(name, env)).find((path) => path !== null);
   return onPath ?? [...usual, ...fetched].find(isProgram) ?? null;
 }
@@ -46,16 +46,16 @@ export function findProgram(name: string, { PATH = '' }: Variables): string | nu
 }
 
 /** Returns the paths that match a pattern, the newest first. */
-function matching(folder: string, [first, ...rest]: string[]): string[] {
+function pathsMatching(folder: string, [first, ...rest]: string[]): string[] {
   if (first === undefined) return [folder];
-  if (!first.includes('*')) return matching(join(folder, first), rest);
+  if (!first.includes('*')) return pathsMatching(join(folder, first), rest);
   const [before, after] = first.split('*') as [string, string];
-  const found = listed(folder).filter((name) => name.startsWith(before) && name.endsWith(after));
+  const found = namesInFolder(folder).filter((name) => name.startsWith(before) && name.endsWith(after));
   found.sort(new Intl.Collator('en', { numeric: true }).compare).reverse();
-  return found.flatMap((name) => matching(join(folder, name), rest));
+  return found.flatMap((name) => pathsMatching(join(folder, name), rest));
 }
 
-function listed(folder: string): string[] {
+function namesInFolder(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {

@@ -6,8 +6,8 @@ import { unzip } from '../zip/unzip';
 const limits = { bytes: 256 * 1024 * 1024, entries: 10_000 };
 
 /**
- * Unpacks a downloaded file and returns the extension's folder. The file contains the extension unpacked, or packed
- * once more, as in a workflow pack with an extension.
+ * Unpacks a downloaded zip and returns the extension's folder. The zip contains the files of the extension or, like a
+ * workflow pack with an extension, another zip with these files.
  */
 export async function unpackExtension(
   bytes: Buffer,
@@ -16,30 +16,30 @@ export async function unpackExtension(
 ): Promise<string> {
   const files = join(staging, 'files');
   mkdirSync(files, { mode: 0o700 });
-  await unzip(withoutHeader(bytes), files, limits, { stop });
-  const found = folderOfManifest(files);
+  await unzip(withoutCrxHeader(bytes), files, limits, { stop });
+  const found = findManifestFolder(files);
   if (found) return found;
-  const packed = packedIn(files, version);
-  if (!packed) throw noExtension();
+  const packed = findPackedExtension(files, version);
+  if (!packed) throw noExtensionError();
   const within = join(staging, 'packed');
   mkdirSync(within, { mode: 0o700 });
-  await unzip(withoutHeader(readFileSync(packed)), within, limits, { stop });
-  const unpacked = folderOfManifest(within);
-  if (!unpacked) throw noExtension();
+  await unzip(withoutCrxHeader(readFileSync(packed)), within, limits, { stop });
+  const unpacked = findManifestFolder(within);
+  if (!unpacked) throw noExtensionError();
   return unpacked;
 }
 
 /** Removes the header of a packed extension (.crx), which is followed by a zip. Its signature is not checked. */
-function withoutHeader(bytes: Buffer): Buffer {
+function withoutCrxHeader(bytes: Buffer): Buffer {
   if (bytes.toString('latin1', 0, 4) !== 'Cr24' || bytes.length < 16) return bytes;
   return bytes.subarray(12 + bytes.readUInt32LE(8));
 }
 
 /** Returns the folder of the topmost manifest, because a zip may contain the extension's folder or its content. */
-function folderOfManifest(folder: string): string | null {
+function findManifestFolder(folder: string): string | null {
   for (let level = [folder]; level.length;) {
     const found = level.filter((path) => isManifest(join(path, 'manifest.json')));
-    if (found.length > 1) throw severalExtensions();
+    if (found.length > 1) throw severalExtensionsError();
     if (found.length === 1) return found[0]!;
     level = level.flatMap(foldersIn);
   }
@@ -47,7 +47,7 @@ function folderOfManifest(folder: string): string | null {
 }
 
 /** Returns the only archive in the folder, or of several archives the one with the version in its name. */
-function packedIn(folder: string, version: string): string | null {
+function findPackedExtension(folder: string, version: string): string | null {
   const all: string[] = [];
   for (let level = [folder]; level.length; level = level.flatMap(foldersIn)) {
     for (const path of level) {
@@ -58,7 +58,7 @@ function packedIn(folder: string, version: string): string | null {
   if (all.length < 2) return all[0] ?? null;
   const plain = version.trim().replace(/^v/i, '');
   const named = all.filter((path) => plain && numbersIn(basename(path)).includes(plain));
-  if (named.length !== 1) throw severalExtensions();
+  if (named.length !== 1) throw severalExtensionsError();
   return named[0]!;
 }
 
@@ -72,11 +72,11 @@ function foldersIn(folder: string): string[] {
     .map(({ name }) => join(folder, name));
 }
 
-function severalExtensions(): Error {
+function severalExtensionsError(): Error {
   return new Error('the file contains more than one extension');
 }
 
-function noExtension(): Error {
+function noExtensionError(): Error {
   return new Error('the file contains no browser extension: it has no manifest.json with a manifest_version');
 }
 

@@ -38,7 +38,7 @@ describe('The cache of bundles', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('downloads a bundle once for concurrent and for later uses, and not again after a restart', async () => {
+  it('a bundle is downloaded once for concurrent and later uses, and not again after a restart', async () => {
     const bytes = randomBytes(100_000);
     const bundle = store.put(bytes);
     const together = await Promise.all(Array.from({ length: 10 }, () => read(bundle)));
@@ -50,7 +50,7 @@ describe('The cache of bundles', () => {
     expect(store.requests[0]!.key).toBeUndefined();
   });
 
-  it('downloads a bundle for waiting callers if the caller that started the download is stopped', async () => {
+  it('a bundle is downloaded for waiting callers even if the caller that started the download stops', async () => {
     const bundle = store.put(randomBytes(1000));
     let release!: () => void;
     store.gate = new Promise((resolve) => (release = resolve));
@@ -67,7 +67,7 @@ describe('The cache of bundles', () => {
     expect(await second).toHaveLength(1000);
   });
 
-  it('does not trust the files in its folder', async () => {
+  it('a stored bundle is downloaded again if its file was changed or replaced', async () => {
     const bytes = randomBytes(50_000);
     const bundle = store.put(bytes);
     const path = pathOf(bundle);
@@ -100,7 +100,7 @@ describe('The cache of bundles', () => {
     expect(readFileSync(elsewhere).equals(bytes)).toBe(true);
   });
 
-  it('resumes an interrupted download, in the same worker and in the next one', async () => {
+  it('an interrupted download of a bundle is resumed by the same worker and by the next worker', async () => {
     const bytes = randomBytes(300_000);
     const bundle = store.put(bytes);
     store.cuts = [100_000, 50_000];
@@ -116,7 +116,7 @@ describe('The cache of bundles', () => {
     expect(readdirSync(join(folder, 'bundles')).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
-  it('downloads the whole bundle again if the partial file is wrong or the store ignores ranges', async () => {
+  it('a bundle is downloaded from the start if its partial file is wrong or the store ignores ranges', async () => {
     const bytes = randomBytes(1000);
     const wrong = store.put(bytes);
     await read(store.put(randomBytes(10)));
@@ -131,7 +131,7 @@ describe('The cache of bundles', () => {
     expect(await read(restarted)).toHaveLength(3000);
   });
 
-  it('retries after a failure of the store, but not after a refusal', async () => {
+  it('the download of a bundle is retried after a failure of the store, but not after a refusal', async () => {
     const bundle = store.put(randomBytes(10));
     store.refusals = [503, 500];
     expect(await read(bundle)).toHaveLength(10);
@@ -144,7 +144,7 @@ describe('The cache of bundles', () => {
     expect(store.fetched(gone)).toBe(1);
   });
 
-  it('does not store a bundle that does not match its digest', async () => {
+  it('a bundle that does not match its digest is not stored', async () => {
     const bundle = store.put(randomBytes(10), 'f'.repeat(64));
     await expect(read(bundle)).rejects.toMatchObject({
       code: 'bundle_rejected',
@@ -153,7 +153,7 @@ describe('The cache of bundles', () => {
     expect(readdirSync(join(folder, 'bundles'))).toEqual([]);
   });
 
-  it('removes the least recently used bundles at its limit, but never a bundle in use', async () => {
+  it('the least recently used bundles are removed at the cache’s limit, but never a bundle in use', async () => {
     cache = open(3500);
     const [a, b, c, d] = Array.from({ length: 4 }, () => store.put(randomBytes(1000)));
     const usedAt = (bundle: Bundle, seconds: number) => utimesSync(pathOf(bundle), seconds, seconds);
@@ -178,22 +178,25 @@ describe('The cache of bundles', () => {
 
   const mounts =
     process.getuid?.() === 0 && spawnSync('sh', ['-c', 'unshare --mount true']).status === 0 ? it : it.skip;
-  mounts('makes room on a full disk, and reports a disk that is too small (skipped without mount)', async () => {
-    const disk = join(folder, 'bundles');
-    mkdirSync(disk);
-    expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).status).toBe(0);
-    try {
-      const [first, second] = [store.put(randomBytes(700_000)), store.put(randomBytes(700_000))];
-      await read(first);
-      expect(await read(second)).toHaveLength(700_000);
-      expect(readdirSync(disk)).toEqual([`${second.digest}.zip`]);
-      await expect(read(store.put(randomBytes(1_500_000)))).rejects.toMatchObject({
-        code: 'bundle_unavailable',
-        message: `the disk is full: the bundle does not fit into ${disk}`,
-      });
-      expect(readdirSync(disk)).toEqual([]);
-    } finally {
-      spawnSync('umount', [disk]);
-    }
-  });
+  mounts(
+    'the bundle cache makes room on a full disk, and reports a disk that is too small (skipped without mount)',
+    async () => {
+      const disk = join(folder, 'bundles');
+      mkdirSync(disk);
+      expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).status).toBe(0);
+      try {
+        const [first, second] = [store.put(randomBytes(700_000)), store.put(randomBytes(700_000))];
+        await read(first);
+        expect(await read(second)).toHaveLength(700_000);
+        expect(readdirSync(disk)).toEqual([`${second.digest}.zip`]);
+        await expect(read(store.put(randomBytes(1_500_000)))).rejects.toMatchObject({
+          code: 'bundle_unavailable',
+          message: `the disk is full: the bundle does not fit into ${disk}`,
+        });
+        expect(readdirSync(disk)).toEqual([]);
+      } finally {
+        spawnSync('umount', [disk]);
+      }
+    },
+  );
 });

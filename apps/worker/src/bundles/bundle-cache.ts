@@ -19,8 +19,8 @@ export interface BundleCacheOptions {
 }
 
 /**
- * Downloaded bundles by digest, for all runs of this worker. Scripts run under the worker's account and could change
- * the files, so a file is never trusted: the same bytes that are handed out were verified before.
+ * Stores downloaded bundles by digest, for all runs of this worker. Scripts run under the worker's account and could
+ * change the stored files, so the bytes of a file are verified each time before they are used.
  */
 export class BundleCache {
   readonly sums = new FileSums();
@@ -32,7 +32,7 @@ export class BundleCache {
     this.folder = join(options.folder, 'bundles');
   }
 
-  /** Passes the bytes of a bundle to the work. Until the work ends, the bundle's file is not removed to make room. */
+  /** Calls `work` with the bytes of a bundle. Until the work ends, the bundle's file is not removed to make room. */
   async use<T>(bundle: Bundle, stop: AbortSignal, work: (bytes: Buffer) => Promise<T>): Promise<T> {
     const { digest } = bundle;
     this.using.set(digest, (this.using.get(digest) ?? 0) + 1);
@@ -53,7 +53,7 @@ export class BundleCache {
       if (running) {
         const bytes = await running.catch(() => null);
         if (bytes) return bytes;
-        // The caller that downloaded it may have been stopped, which does not affect this caller.
+        // The download failed, perhaps only because the caller that started it was stopped. This caller tries again.
         continue;
       }
       const fetched = this.readOrDownload(bundle, stop).finally(() => this.fetching.delete(bundle.digest));
@@ -90,7 +90,7 @@ export class BundleCache {
     const { baseUrl, log } = this.options;
     const part = join(this.folder, `${bundle.digest}.part`);
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-    if (lstatOf(path)) {
+    if (lstatOrNull(path)) {
       log('warn', 'a cached bundle does not match its digest; downloading it again', { digest: bundle.digest });
       rmSync(path, { recursive: true, force: true });
     }
@@ -98,7 +98,7 @@ export class BundleCache {
     // The partial file of an earlier attempt may be wrong; then the whole bundle is downloaded again.
     for (const attempt of ['resumed', 'whole']) {
       if (attempt === 'whole') rmSync(part, { recursive: true, force: true });
-      const isResumed = lstatOf(part) !== null;
+      const isResumed = lstatOrNull(part) !== null;
       const makeRoom = (bytes: number): void => this.makeRoom(bytes);
       try {
         await downloadBundle(url, part, { stop, makeRoom });
@@ -131,9 +131,12 @@ export class BundleCache {
   }
 }
 
-/** Returns the bytes of a regular file if they match the digest. They are read once, so the verified bytes are used. */
+/**
+ * Returns the bytes of a regular file if they match the digest. The file is read only once, so the returned bytes are
+ * the verified bytes.
+ */
 async function readVerified(path: string, digest: string): Promise<Buffer | null> {
-  const bytes = await readRegular(path);
+  const bytes = await readRegularFile(path);
   if (!bytes) return null;
   const sum = createHash('sha256');
   for (let at = 0; at < bytes.length; at += pieceBytes) {
@@ -143,9 +146,9 @@ async function readVerified(path: string, digest: string): Promise<Buffer | null
   return sum.digest('hex') === digest ? bytes : null;
 }
 
-async function readRegular(path: string): Promise<Buffer | null> {
+async function readRegularFile(path: string): Promise<Buffer | null> {
   try {
-    // The flags refuse a link, which leads elsewhere, and prevent that a pipe blocks for ever.
+    // With these flags, opening a link fails, and opening a pipe does not block.
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const found = await file.stat();
@@ -167,14 +170,14 @@ interface CachedFile {
 }
 
 function filesIn(folder: string): CachedFile[] {
-  const names = lstatOf(folder) ? readdirSync(folder) : [];
+  const names = lstatOrNull(folder) ? readdirSync(folder) : [];
   return names.flatMap((name) => {
     const path = join(folder, name);
-    const found = lstatOf(path);
+    const found = lstatOrNull(path);
     return found ? [{ path, digest: name.replace(/\..*$/, ''), size: found.size, usedAt: found.mtimeMs }] : [];
   });
 }
 
-function lstatOf(path: string) {
+function lstatOrNull(path: string) {
   return lstatSync(path, { throwIfNoEntry: false }) ?? null;
 }

@@ -41,7 +41,7 @@ describe('A run with a bundle', () => {
     return { ...terminal, root: join(worker.folder, 'runs', command.jobId), bundle };
   };
 
-  it('starts main.py of the bundle if the workflow’s script is empty', async () => {
+  it('a run starts main.py of its bundle if the workflow’s script is empty', async () => {
     await worker.start();
     const main = 'import muster, os, helper\nmuster.result([helper.word, muster.variables, os.getcwd()])';
     const files = [
@@ -57,7 +57,7 @@ describe('A run with a bundle', () => {
     });
   });
 
-  it('is not affected by an earlier run that changed the worker’s stored bundles', async () => {
+  it('a run is not affected by an earlier run that changed the bundles that the worker stores', async () => {
     await worker.start();
     const bundle = store.put(zipOf([{ name: 'pack.py', content: 'word = "mine"' }]));
     const script = 'import pack, muster\nmuster.result(pack.word)';
@@ -75,7 +75,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     expect(store.fetched(bundle)).toBe(2);
   });
 
-  it('resumes the download of a worker that was killed, and fails with a code if there is no bundle', async () => {
+  it('a killed worker’s bundle download is resumed, and a run fails with a code if its bundle is missing', async () => {
     await worker.start();
     const bytes = zipOf([{ name: 'pack.py', content: `word = "${'long'.repeat(1000)}"` }]);
     const padded = zipOf([
@@ -104,7 +104,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     });
   });
 
-  it('retains the folders of runs for a while, but the unpacked bundles of only the newest', async () => {
+  it('the worker retains the folders of runs for a while, but unpacked bundles of only the newest runs', async () => {
     await worker.start();
     const content = 'word = "packed"';
     const bundle = store.put(zipOf([{ name: 'pack.py', content }]));
@@ -119,7 +119,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     expect(store.fetched(bundle)).toBe(1);
   });
 
-  it('shares the bundle with concurrent builder commands, and downloads it once', async () => {
+  it('concurrent builder commands download their bundle once, and fail if the bundle is not valid', async () => {
     await worker.start();
     const bundle = store.put(zipOf([{ name: 'pack.py', content: 'word = "built"' }]));
     const commands = Array.from({ length: 4 }, () =>

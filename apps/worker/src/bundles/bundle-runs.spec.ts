@@ -39,7 +39,7 @@ describe('A run with a bundle', () => {
     return { ...terminal, root: join(worker.folder, 'runs', command.jobId), bundle };
   };
 
-  it('imports from the bundle before Python’s library, and lists the checksum of each file', async () => {
+  it('a run imports from its bundle before Python’s library, and its manifest lists each file’s checksum', async () => {
     await worker.start();
     const module = 'import json\nname = "packed " + json.word';
     const files = [
@@ -78,7 +78,7 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
     ]);
   });
 
-  it('fails with bundle_rejected before its script starts, and writes nothing outside of its folder', async () => {
+  it('a run with an invalid bundle fails before its script starts and writes nothing outside its folder', async () => {
     await worker.start();
     const script = 'open("started", "w").close()';
     const right = { name: 'right.py', content: '' };

@@ -6,14 +6,14 @@ import { runOf, WorkerHarness } from '../testing/worker-process.harness';
 import { zipOf } from '../zip/zip.harness';
 import { BundleStore } from './bundle-store.harness';
 
-// The full measurement: BUNDLE_RUNS=100 BUNDLE_MIB=50 npm test -- apps/worker/src/bundles/bundle-speed
+// Command for the full measurement: BUNDLE_RUNS=100 BUNDLE_MIB=50 npm test -- apps/worker/src/bundles/bundle-speed
 const runs = Number(process.env.BUNDLE_RUNS ?? 8);
 const mebibytes = Number(process.env.BUNDLE_MIB ?? 8);
 
 jest.setTimeout(60_000 + runs * 10_000);
 
 describe('Many runs of one bundle', () => {
-  it(`download it once, and their start is measured (${runs} runs of ${mebibytes} MiB)`, async () => {
+  it(`many runs of one bundle download the bundle once (measured with ${runs} runs of ${mebibytes} MiB)`, async () => {
     const service = await FakeService.start();
     const store = await BundleStore.start();
     const worker = new WorkerHarness(service);

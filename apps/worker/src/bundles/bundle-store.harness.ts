@@ -6,12 +6,12 @@ import type { Bundle } from './bundle';
 
 /** An object store that serves whole objects and ranges, and interrupts its responses on demand. */
 export class BundleStore {
-  /** Requests that were received. */
+  /** Requests that the store has received. */
   readonly requests: { path: string; range: string | undefined; key: string | undefined }[] = [];
   private readonly objects = new Map<string, Buffer>();
   /** Number of bytes after which each of the next responses is interrupted. */
   cuts: number[] = [];
-  /** Statuses of the next responses, instead of the object. */
+  /** Statuses with which the next requests are answered, instead of the object. */
   refusals: number[] = [];
   ignoresRanges = false;
   /** Responses wait for this promise. */

@@ -1,7 +1,7 @@
 import type { RunErrorCode } from '@muster/contracts';
-import { isObject, textOf } from '../protocol/command';
+import { isObject, stringOrEmpty } from '../protocol/command';
 
-/** A bundle, identified by its content: bytes from the URL are verified against the digest. */
+/** A bundle of files for runs. The digest identifies the bundle, and the bytes from the URL are verified against it. */
 export interface Bundle {
   /** SHA-256 of the zip, in hex. */
   digest: string;
@@ -12,11 +12,11 @@ export interface Bundle {
 export function bundleOf(payload: Record<string, unknown>): Bundle | null {
   const { bundle } = payload;
   if (!isObject(bundle)) return null;
-  const digest = textOf(bundle.digest)
+  const digest = stringOrEmpty(bundle.digest)
     .replace(/^sha256:/, '')
     .toLowerCase();
   if (!/^[0-9a-f]{64}$/.test(digest)) throw new BundleRejected('the bundle has no sha256 digest');
-  return { digest, url: textOf(bundle.url) };
+  return { digest, url: stringOrEmpty(bundle.url) };
 }
 
 /** The bundle does not match its digest or must not be unpacked. Another attempt would not change that. */
@@ -35,7 +35,7 @@ export class NothingToRun extends Error {
 }
 
 /** Returns the code of the error, if it has one. */
-export function codeOf(error: unknown): RunErrorCode | undefined {
+export function errorCodeOf(error: unknown): RunErrorCode | undefined {
   const coded = [BundleRejected, BundleUnavailable, NothingToRun].find((each) => error instanceof each);
   return coded && (error as InstanceType<typeof coded>).code;
 }

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { backoffMs } from '../protocol/backoff';
 import { messageOf } from '../protocol/service';
-import { rest, within } from '../host/waiting';
+import { waitUnlessAborted, withTimeout } from '../host/waiting';
 import { BundleRejected, BundleUnavailable, isDiskFull } from './bundle';
 
 export const largestBundleBytes = 64 * 1024 * 1024;
@@ -13,7 +13,7 @@ const silentMs = 30_000;
 
 interface DownloadOptions {
   stop: AbortSignal;
-  /** Called with the number of bytes that are still to be downloaded, once it is known. */
+  /** Called with the number of bytes that are still to be downloaded, when the response has started. */
   makeRoom: (bytes: number) => void;
 }
 
@@ -22,14 +22,14 @@ export async function downloadBundle(url: URL, path: string, options: DownloadOp
   const { stop } = options;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await within(attemptMs, [stop], (signal) => fetchRest(url, path, { ...options, stop: signal }));
+      await withTimeout(attemptMs, [stop], (signal) => fetchRest(url, path, { ...options, stop: signal }));
       return;
     } catch (error) {
       stop.throwIfAborted();
       const isFinal = error instanceof BundleRejected || error instanceof BundleUnavailable || isDiskFull(error);
       if (isFinal) throw error;
       if (attempt === attempts) throw new BundleUnavailable(`the bundle could not be downloaded: ${messageOf(error)}`);
-      await rest(backoffMs(attempt), stop);
+      await waitUnlessAborted(backoffMs(attempt), stop);
     }
   }
 }
@@ -41,32 +41,32 @@ async function fetchRest(url: URL, path: string, { stop, makeRoom }: DownloadOpt
     const before = (await file.stat()).size;
     const headers = before ? { range: `bytes=${before}-` } : undefined;
     const response = await fetch(url, { headers, redirect: 'error', signal: stop });
-    const from = startOf(response, before);
+    const from = contentStartOf(response, before);
     if (from === null) {
       await response.body?.cancel();
-      // The file is complete or too long. The caller's checksum shows which.
+      // The partial file is already complete, or longer than the object. The caller's checksum shows which.
       if (response.status === 416) return;
-      throw refusalOf(response.status);
+      throw errorOfStatus(response.status);
     }
     const coming = Number(response.headers.get('content-length') ?? 0);
-    if (from + coming > largestBundleBytes) throw tooLarge();
+    if (from + coming > largestBundleBytes) throw tooLargeError();
     makeRoom(coming);
     await file.truncate(from);
-    await append(file, from, response, stop);
+    await appendToFile(file, from, response, stop);
   } finally {
     await file.close();
   }
 }
 
 /** Returns the position in the file at which the response starts; null if it contains no usable content. */
-function startOf(response: Response, before: number): number | null {
+function contentStartOf(response: Response, before: number): number | null {
   if (response.status === 200) return 0;
   if (response.status !== 206) return null;
   const [, from] = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '') ?? [];
   return Number(from) === before ? before : null;
 }
 
-async function append(file: FileHandle, from: number, response: Response, stop: AbortSignal): Promise<void> {
+async function appendToFile(file: FileHandle, from: number, response: Response, stop: AbortSignal): Promise<void> {
   const silence = new AbortController();
   const timer = setTimeout(
     () => silence.abort(new Error(`the object storage sent nothing for ${silentMs} ms`)),
@@ -82,7 +82,7 @@ async function append(file: FileHandle, from: number, response: Response, stop: 
       stop.throwIfAborted();
       if (done) return;
       timer.refresh();
-      if (at + value.length > largestBundleBytes) throw tooLarge();
+      if (at + value.length > largestBundleBytes) throw tooLargeError();
       await file.write(value, 0, value.length, at);
       at += value.length;
     }
@@ -92,7 +92,7 @@ async function append(file: FileHandle, from: number, response: Response, stop: 
   }
 }
 
-function refusalOf(status: number): Error {
+function errorOfStatus(status: number): Error {
   const reason = `the bundle's URL returned status ${status}`;
   // An expired URL does not become valid again; the run's next attempt gets another URL.
   return status >= 400 && status < 500 && ![408, 425, 429].includes(status)
@@ -100,6 +100,6 @@ function refusalOf(status: number): Error {
     : new Error(reason);
 }
 
-function tooLarge(): Error {
+function tooLargeError(): Error {
   return new BundleRejected('the bundle is larger than 64 MiB');
 }

@@ -3,8 +3,9 @@ import type { UnpackedFile } from '../zip/unzip';
 const maxBundles = 4;
 
 /**
- * The SHA-256 of each file of the bundles that were unpacked last. A bundle's bytes are verified against its digest
- * before each use, and the same bytes unpack to the same files. It is only in memory, where no script can change it.
+ * Remembers the SHA-256 of each file of the bundles that were unpacked last. The checksums are valid for later uses of
+ * a bundle, because the bundle's bytes are verified against its digest before each use, and the same bytes unpack to
+ * the same files. They are only in memory, where no script can change them.
  */
 export class FileSums {
   private readonly byDigest = new Map<string, ReadonlyMap<string, string>>();

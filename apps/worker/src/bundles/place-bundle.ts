@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readJson, writeWhole } from '../host/files';
+import { readJson, writeAtomically } from '../host/files';
 import { unzip, type UnpackedFile, type UnzipOptions } from '../zip/unzip';
 import { ZipFault } from '../zip/zip-fault';
 import { type Bundle, BundleRejected, BundleUnavailable, isDiskFull } from './bundle';
@@ -28,11 +28,14 @@ export async function placeBundle(
   const path = join(root, 'manifest.json');
   const manifest: Manifest = { files: {}, ...readJson<Manifest>(path), bundle: { digest: `sha256:${bundle.digest}` } };
   for (const { path: name, sha256, size } of files) manifest.files[`bundle/${name}`] = { sha256, size };
-  writeWhole(path, JSON.stringify(manifest));
+  writeAtomically(path, JSON.stringify(manifest));
 }
 
-/** Returns the file that a run without a script of its own starts; null if the bundle has none. */
-export function mainOf(root: string): string | null {
+/**
+ * Returns the path of the bundle's main.py, which a run starts if its workflow has no script; null if the bundle has no
+ * main.py.
+ */
+export function findMainFile(root: string): string | null {
   const path = join(root, 'bundle', 'main.py');
   return existsSync(path) ? path : null;
 }
@@ -58,7 +61,7 @@ async function unpack(bytes: Buffer, folder: string, options: UnzipOptions): Pro
   try {
     return await unzip(bytes, folder, limits, options);
   } catch (error) {
-    // An incomplete bundle is removed.
+    // Removes the files that were unpacked before the error.
     rmSync(folder, { recursive: true, force: true });
     if (error instanceof ZipFault) throw new BundleRejected(error.message);
     if (isDiskFull(error)) throw new BundleUnavailable(`the disk is full: the bundle does not fit into ${folder}`);

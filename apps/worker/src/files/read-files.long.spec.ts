@@ -34,7 +34,7 @@ describe('Files of runs', () => {
   const read = (path: unknown) => ask('read', path);
   const refused = (code: string) => ({ status: 'failed', code, error: expect.any(String) });
 
-  it('are refused with the reason if they are missing, of the wrong kind or not a valid path', async () => {
+  it('a file of a run is refused with a reason if it is missing, of the wrong kind or at an invalid path', async () => {
     expect(await read('job/out')).toEqual(refused('invalid_payload'));
     expect(await ask('list', 'job/out/report.txt')).toEqual(refused('invalid_payload'));
     expect(await read('job/none.txt')).toEqual(refused('not_found'));
@@ -45,7 +45,7 @@ describe('Files of runs', () => {
     expect(await read(7)).toEqual(refused('invalid_payload'));
   });
 
-  it('are checked after opening, so that links which change concurrently do not lead outside', async () => {
+  it('a file of a run is checked after opening, so a link that changes concurrently cannot lead outside', async () => {
     const [way, good, bad] = ['way', 'good', 'bad'].map((name) => join(runs, name));
     mkdirSync(good!);
     writeFileSync(join(good!, 'private.txt'), 'yours');
@@ -68,14 +68,14 @@ describe('Files of runs', () => {
     expect(JSON.stringify(answers)).not.toContain('not for you');
   });
 
-  it('are not opened if they are pipes or devices', async () => {
+  it('a pipe or a device in the folder of runs is not opened', async () => {
     execFileSync('mkfifo', [join(runs, 'job', 'pipe')]);
     expect(await read('job/pipe')).toEqual(refused('permission_denied'));
     symlinkSync('/dev/zero', join(runs, 'job', 'zero'));
     expect(await read('job/zero')).toEqual(refused('permission_denied'));
   });
 
-  it('are refused if they are too large or not a text', async () => {
+  it('a file of a run is refused if it is too large or not a text, and a list ends after 500 files', async () => {
     writeFileSync(join(runs, 'large'), 'x'.repeat(1024 * 1024 + 1));
     expect(await read('large')).toEqual(refused('payload_too_large'));
     writeFileSync(join(runs, 'full'), 'x'.repeat(1024 * 1024));
@@ -90,7 +90,7 @@ describe('Files of runs', () => {
     expect(output.cut).toContain('500');
   });
 
-  it('show neither the worker’s own secrets nor those of the current run', async () => {
+  it('a file of a run shows neither the worker’s secrets nor the secrets of the current run', async () => {
     writeFileSync(join(runs, 'copied'), `${service.apiKeys[0]} ${service.signingSecret}`);
     expect((await read('copied')).output.content).toBe('[redacted] [redacted]');
     const env = { PASSWORD: 'hunter2222' };

@@ -31,7 +31,7 @@ describe('Files of runs', () => {
   const read = (path: unknown) => ask('read', path);
   const refused = (code: string) => ({ status: 'failed', code, error: expect.any(String) });
 
-  it('are listed and read', async () => {
+  it('the folders of runs can be listed, and their files can be read', async () => {
     expect(await ask('list', '')).toMatchObject({ status: 'success', output: { path: '', files: [{ name: 'job' }] } });
     expect(await ask('list', 'job/out/')).toEqual({
       status: 'success',
@@ -46,7 +46,7 @@ describe('Files of runs', () => {
     });
   });
 
-  it('are refused if a path or a link leads out of the folder of runs', async () => {
+  it('a path or a link that leads out of the folder of runs is refused', async () => {
     symlinkSync(worker.folder, join(runs, 'job', 'up'));
     symlinkSync('/etc/passwd', join(runs, 'job', 'passwd'));
     symlinkSync('/', join(runs, 'root'));

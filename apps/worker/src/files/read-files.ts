@@ -11,12 +11,15 @@ import {
   type Stats,
 } from 'node:fs';
 import { join } from 'node:path';
-import { textOf, type Command, type Result } from '../protocol/command';
+import { stringOrEmpty, type Command, type Result } from '../protocol/command';
 
 const largestFile = 1024 * 1024;
 const longestPath = 1000;
 const maxEntries = 500;
-/** Maximum bytes of the content in JSON, where a control character has six bytes. A result may have 4 MiB. */
+/**
+ * Maximum size of a file's content as JSON, in bytes. A control character has six bytes in JSON, and a whole result may
+ * have 4 MiB.
+ */
 const largestAnswer = 3 * 1024 * 1024;
 
 /** Reason why a file is not shown, with an error code. */
@@ -30,23 +33,23 @@ class Refusal extends Error {
 }
 
 /**
- * Lists a folder or reads a text in the folder of runs, and nothing else on this machine. Scripts may create links and
- * devices there and may change them at any time, so the checks are made on the opened file.
+ * Lists a folder or reads a text file in the folder of runs. Nothing else on this machine can be read. Scripts may
+ * create links and devices there and may change them at any time, so the checks are made on the opened file.
  */
 export function readFiles({ payload }: Command, runs: string, redact: (text: string) => string): Result {
   try {
-    const path = new CheckedPath(runs, textOf(payload.path));
-    const output = payload.action === 'list' ? list(path, redact) : read(path, redact);
+    const path = new CheckedPath(runs, stringOrEmpty(payload.path));
+    const output = payload.action === 'list' ? listFolder(path, redact) : readTextFile(path, redact);
     return { status: 'success', output };
   } catch (error) {
-    const { code, message } = refusalOf(error);
+    const { code, message } = refusalOfError(error);
     return { status: 'failed', code, error: redact(message) };
   }
 }
 
 class CheckedPath {
   readonly path: string;
-  /** Real path of the opened file, unless a link is in the path. */
+  /** Path that the opened file must have. If its real path differs, there is a link in the requested path. */
   readonly wanted: string;
 
   constructor(runs: string, path: string) {
@@ -60,12 +63,12 @@ class CheckedPath {
   }
 
   open<T>(wants: 'folder' | 'file', work: (file: number, stats: Stats) => T): T {
-    // Checked before opening too, because a device or a pipe must not be opened.
+    // The kind is checked before opening too, because a device or a pipe must not be opened.
     requireKind(lstatSync(this.wanted), wants);
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     const file = openSync(this.wanted, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
-      if (readlinkSync(`/proc/self/fd/${file}`) !== this.wanted) throw outside();
+      if (readlinkSync(`/proc/self/fd/${file}`) !== this.wanted) throw outsideRefusal();
       const stats = fstatSync(file);
       requireKind(stats, wants);
       return work(file, stats);
@@ -75,7 +78,7 @@ class CheckedPath {
   }
 }
 
-function list(path: CheckedPath, redact: (text: string) => string): Record<string, unknown> {
+function listFolder(path: CheckedPath, redact: (text: string) => string): Record<string, unknown> {
   return path.open('folder', (folder) => {
     const opened = `/proc/self/fd/${folder}`;
     const directory = opendirSync(opened);
@@ -91,12 +94,12 @@ function list(path: CheckedPath, redact: (text: string) => string): Record<strin
     const files = names
       .slice(0, maxEntries)
       .sort()
-      .flatMap((name) => describe(join(opened, name), redact(name)));
+      .flatMap((name) => describeEntry(join(opened, name), redact(name)));
     return { path: path.path, files, ...(isCut ? { cut: `only ${maxEntries} of its entries are shown` } : {}) };
   });
 }
 
-function describe(path: string, name: string): Record<string, unknown>[] {
+function describeEntry(path: string, name: string): Record<string, unknown>[] {
   try {
     const stats = lstatSync(path);
     const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'other';
@@ -107,48 +110,48 @@ function describe(path: string, name: string): Record<string, unknown>[] {
   }
 }
 
-function read(path: CheckedPath, redact: (text: string) => string): Record<string, unknown> {
+function readTextFile(path: CheckedPath, redact: (text: string) => string): Record<string, unknown> {
   return path.open('file', (file, { size }) => {
-    if (size > largestFile) throw tooLarge(size);
+    if (size > largestFile) throw tooLargeRefusal(size);
     const bytes = readFileSync(file);
-    if (bytes.length > largestFile) throw tooLarge(bytes.length);
-    const content = redact(asText(bytes));
-    if (Buffer.byteLength(JSON.stringify(content)) > largestAnswer) throw tooLarge(bytes.length);
+    if (bytes.length > largestFile) throw tooLargeRefusal(bytes.length);
+    const content = redact(decodeText(bytes));
+    if (Buffer.byteLength(JSON.stringify(content)) > largestAnswer) throw tooLargeRefusal(bytes.length);
     return { path: path.path, size: bytes.length, content };
   });
 }
 
-function asText(bytes: Buffer): string {
+function decodeText(bytes: Buffer): string {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     // eslint-disable-next-line no-control-regex
     if (!/[\0-\x06\x0e-\x1a\x1c-\x1f]/.test(text)) return text;
   } catch {
-    // Not UTF-8.
+    // The file is not UTF-8.
   }
   throw new Refusal('unsupported_media_type', 'the file is not a text file');
 }
 
 function requireKind(stats: Stats, wants: 'folder' | 'file'): void {
-  if (stats.isSymbolicLink()) throw outside();
+  if (stats.isSymbolicLink()) throw outsideRefusal();
   if (wants === 'folder' ? stats.isDirectory() : stats.isFile()) return;
   const isPlain = stats.isDirectory() || stats.isFile();
   if (!isPlain) throw new Refusal('permission_denied', 'the path is neither a file nor a folder');
   throw new Refusal('invalid_payload', wants === 'folder' ? 'the path is not a folder' : 'the path is not a file');
 }
 
-function outside(): Refusal {
+function outsideRefusal(): Refusal {
   return new Refusal('permission_denied', 'the path contains a link, which may lead outside the folder of runs');
 }
 
-function tooLarge(size: number): Refusal {
+function tooLargeRefusal(size: number): Refusal {
   return new Refusal('payload_too_large', `the file has ${size} bytes; only files up to 1 MiB can be read`);
 }
 
-function refusalOf(error: unknown): Refusal {
+function refusalOfError(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ELOOP') return outside();
+  if (code === 'ELOOP') return outsideRefusal();
   if (code === 'ENOENT' || code === 'ENOTDIR') return new Refusal('not_found', 'there is no such file');
   if (code === 'ENAMETOOLONG') return new Refusal('invalid_payload', 'the path is too long');
   return new Refusal('permission_denied', `the path cannot be read (${code ?? 'unknown'})`);

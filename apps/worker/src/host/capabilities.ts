@@ -8,45 +8,56 @@ import type { MachineSettings } from '../settings';
 const tryMs = 20_000;
 
 type Found = Pick<MachineCapability, 'available' | 'detail'>;
-/** Null if the check did not finish in time; the capability is not reported then. */
+/** Result of a check. Null if the check did not finish in time; the capability is then not reported. */
 type Answer = Found | null;
 
-/** Checks, by trying each of them, which of the programs and features that commands need this machine has. */
+/** Tries the programs and features that commands need, and returns which of them this machine has. */
 export async function capabilitiesOf(machine: MachineSettings): Promise<(MachineCapability & { name: MachinePart })[]> {
   const { scriptBase } = machine;
   const found: Record<MachinePart, Answer | Promise<Answer>> = {
-    python: askPython(machine, 'import platform\nprint(platform.python_version())', `${machine.python} does not run`),
-    chromium: programOf(findBrowser(scriptBase), 'no browser was found on PATH, in CHROMIUM or in a standard location'),
-    ffmpeg: programOf(findProgram('ffmpeg', scriptBase), 'ffmpeg is not on PATH'),
-    pillow: askPython(machine, hasPillow(), 'Python does not find Pillow, or Pillow cannot read TIFF and JPEG'),
-    odbc: askPython(machine, 'import pyodbc\nprint(pyodbc.version)', 'Python does not find pyodbc'),
-    sandbox: sandboxOf(scriptBase),
+    python: checkWithPython(
+      machine,
+      'import platform\nprint(platform.python_version())',
+      `${machine.python} does not run`,
+    ),
+    chromium: capabilityOfPath(
+      findBrowser(scriptBase),
+      'no browser was found on PATH, in CHROMIUM or in a standard location',
+    ),
+    ffmpeg: capabilityOfPath(findProgram('ffmpeg', scriptBase), 'ffmpeg is not on PATH'),
+    pillow: checkWithPython(
+      machine,
+      pillowCheckCode(),
+      'Python does not find Pillow, or Pillow cannot read TIFF and JPEG',
+    ),
+    odbc: checkWithPython(machine, 'import pyodbc\nprint(pyodbc.version)', 'Python does not find pyodbc'),
+    sandbox: checkSandbox(scriptBase),
   };
   const names = Object.keys(found) as MachinePart[];
   const all = await Promise.all(names.map(async (name) => ({ name, answer: await found[name] })));
   return all.flatMap(({ name, answer }) => (answer ? [{ name, ...answer }] : []));
 }
 
-/** Python code of the check that imaging commands make when they start. */
-function hasPillow(): string {
+/** Returns Python code with the same check for Pillow that imaging commands make when they start. */
+function pillowCheckCode(): string {
   const question = imagingPackage()['muster_imaging/pillow.py']!.replace(/if __name__[^]*$/, '');
   return `${question}\nif not has_pillow():\n    raise SystemExit(1)\nimport PIL\nprint(PIL.__version__)`;
 }
 
-function askPython({ python, scriptBase, imaging }: MachineSettings, question: string, otherwise: string) {
+function checkWithPython({ python, scriptBase, imaging }: MachineSettings, question: string, otherwise: string) {
   const env = { ...scriptBase, ...pillowEnvironment(imaging), PYTHONPATH: imaging.pythonPath };
-  return ask(python, ['-c', question], env, otherwise);
+  return checkWithProgram(python, ['-c', question], env, otherwise);
 }
 
-function programOf(path: string | null, otherwise: string): Found {
-  return path === null ? { available: false, detail: otherwise } : { available: true, detail: detailOf(path) };
+function capabilityOfPath(path: string | null, otherwise: string): Found {
+  return path === null ? { available: false, detail: otherwise } : { available: true, detail: shortDetail(path) };
 }
 
 /** Whether a browser can isolate its pages in a sandbox: not as root, and not if the system denies user namespaces. */
-async function sandboxOf(env: Record<string, string>): Promise<Answer> {
+async function checkSandbox(env: Record<string, string>): Promise<Answer> {
   if (process.geteuid?.() === 0) return { available: false, detail: 'the worker runs as root' };
   if (process.platform !== 'linux') return { available: true, detail: null };
-  return ask(
+  return checkWithProgram(
     'unshare',
     ['--user', '--map-root-user', 'true'],
     env,
@@ -54,8 +65,16 @@ async function sandboxOf(env: Record<string, string>): Promise<Answer> {
   );
 }
 
-/** Returns whether the program succeeds, and what it prints. */
-function ask(program: string, args: string[], env: Record<string, string>, otherwise: string): Promise<Answer> {
+/**
+ * Runs a program and returns whether it succeeds, with its output as the detail. The detail of a failure is
+ * `otherwise`.
+ */
+function checkWithProgram(
+  program: string,
+  args: string[],
+  env: Record<string, string>,
+  otherwise: string,
+): Promise<Answer> {
   return new Promise((done) => {
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'ignore'], cwd: '/' });
     const late = setTimeout(() => child.kill('SIGKILL'), tryMs);
@@ -68,11 +87,12 @@ function ask(program: string, args: string[], env: Record<string, string>, other
     child.once('close', (exitCode) => {
       clearTimeout(late);
       if (child.killed) done(null);
-      else done(exitCode === 0 ? { available: true, detail: detailOf(text) } : { available: false, detail: otherwise });
+      else
+        done(exitCode === 0 ? { available: true, detail: shortDetail(text) } : { available: false, detail: otherwise });
     });
   });
 }
 
-function detailOf(text: string): string | null {
+function shortDetail(text: string): string | null {
   return text.trim().slice(0, 300) || null;
 }

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } f
 import { basename, dirname, join } from 'node:path';
 
 /** Replaces a file atomically: after a crash it has either the old content or the new content. */
-export function writeWhole(path: string, content: string | Buffer, mode = 0o600): void {
+export function writeAtomically(path: string, content: string | Buffer, mode = 0o600): void {
   const draft = join(dirname(path), `.${basename(path)}.${process.pid}.draft`);
   const file = openSync(draft, 'w', mode);
   try {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readJson, writeWhole } from './files';
+import { readJson, writeAtomically } from './files';
 import { isAlive, readProcess } from '../runs/processes';
 
 /** Locks the folder for this worker. Two workers in one folder would each take over the runs of the other. */
@@ -11,5 +11,5 @@ export function lockFolder(folder: string): void {
       `another worker (pid ${holder.pid}) is using ${folder}; stop it, or set MUSTER_WORKER_DIR to another folder`,
     );
   }
-  writeWhole(path, JSON.stringify({ pid: process.pid, startTime: readProcess(process.pid)?.startTime ?? '' }));
+  writeAtomically(path, JSON.stringify({ pid: process.pid, startTime: readProcess(process.pid)?.startTime ?? '' }));
 }

@@ -19,11 +19,11 @@ describe('The health of a worker', () => {
     throw new Error(`never ${wanted}, but ${health.problems().join()}`);
   };
 
-  it('is good if it can write, run Python and fetch commands', async () => {
+  it('a worker is healthy if it can write to its folder, run Python and fetch commands', async () => {
     await soon(new Health({ folder, python: 'python3' }, () => 0), null);
   });
 
-  it('is bad while its Python does not run, and good again once it does', async () => {
+  it('a worker is unhealthy while its Python does not run, and healthy again once Python runs', async () => {
     const python = join(folder, 'python');
     writeFileSync(python, '#!/bin/sh\nexit 3\n', { mode: 0o700 });
     const health = new Health({ folder, python }, () => 0);
@@ -33,7 +33,7 @@ describe('The health of a worker', () => {
     await soon(health, null);
   });
 
-  it('is bad while its folder cannot be written, or no poll is answered', () => {
+  it('a worker is unhealthy while its folder cannot be written or its polls are not answered', () => {
     const taken = join(folder, 'taken');
     mkdirSync(join(taken, 'health'), { recursive: true });
     expect(new Health({ folder: taken, python: 'python3' }, () => 0).problems()).toEqual([
@@ -46,7 +46,7 @@ describe('The health of a worker', () => {
 });
 
 describe('A worker with a problem', () => {
-  it('reports it, restarts on command as a new boot in the same process, and keeps its run', async () => {
+  it('an unhealthy worker reports its problem, and a restart command does not end its run or its process', async () => {
     const service = await FakeService.start();
     const worker = new WorkerHarness(service);
     try {

@@ -10,7 +10,10 @@ const pollsSilentMs = 120_000;
 const pythonEveryMs = 60_000;
 const pythonTimeoutMs = 20_000;
 
-/** Checks, by trying, whether this worker can do its work. Heartbeats report the problems. */
+/**
+ * Checks whether this worker can write to its folder, start Python and poll for commands. Heartbeats report the
+ * problems.
+ */
 export class Health {
   private python: { problem: string | null; at: number } | null = null;
   private looking = false;
@@ -20,7 +23,10 @@ export class Health {
     private readonly pollsSilentForMs: () => number,
   ) {}
 
-  /** Returns the current problems. It does not wait for the check of Python, but returns that check's last result. */
+  /**
+   * Returns the current problems. Does not wait for a running check of Python, but includes the result of the last
+   * check.
+   */
   problems(): string[] {
     void this.lookAtPython();
     const silentMs = this.pollsSilentForMs();
@@ -56,7 +62,10 @@ export class Health {
     this.looking = false;
   }
 
-  /** A failed check is repeated with each heartbeat, so that a repair is noticed soon. */
+  /**
+   * Returns the minimum time between two checks of Python. A failed check is repeated with each heartbeat, so that a
+   * repair is noticed soon.
+   */
   private restMs(): number {
     return this.python?.problem ? 0 : pythonEveryMs;
   }

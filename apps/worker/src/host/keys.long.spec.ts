@@ -35,7 +35,7 @@ describe('The key of a worker', () => {
     ['an unknown key', 401],
     ['a key that is not for workers or is for another agent', 403],
     ['a key of another organization', 404],
-  ])('stays the old one after a repair with %s, which fails', async (_, status) => {
+  ])('a repair with %s fails, and the worker continues with its old key', async (_, status) => {
     service.refusals[refused] = status;
     await worker.start();
     expect(await answer(commandOf('repair', { apiKey: refused }))).toEqual({
@@ -48,7 +48,7 @@ describe('The key of a worker', () => {
     expect(worker.stderr + worker.allText()).not.toContain(refused);
   });
 
-  it('is tried again during a repair while the service does not answer', async () => {
+  it('a repair tries its new key again while the service does not answer', async () => {
     await worker.start();
     service.apiKeys.push(repaired);
     let polls = 0;
@@ -61,23 +61,26 @@ describe('The key of a worker', () => {
     expect(readFileSync(file, 'utf8')).toBe(repaired);
   });
 
-  it.each([401, 403, 404])('is the environment’s again if the key of a repair is refused with %i', async (status) => {
-    service.refusals[refused] = status;
-    writeFileSync(file, refused);
-    await worker.start();
-    expect(service.handshake()!.headers['x-api-key']).toBe(service.apiKeys[0]);
-    await service.until('a heartbeat', () => lastKey() === service.apiKeys[0]);
-    expect(existsSync(file)).toBe(false);
-    const run = runOf(
-      'import os, muster\nmuster.result(os.environ["SERVICE_API_KEY"] == "' + service.apiKeys[0] + '")',
-    );
-    await service.push(run);
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ result: true });
-    expect(worker.stderr).toContain('the service rejects the key that a repair set');
-    expect(worker.stderr).not.toContain(refused);
-  });
+  it.each([401, 403, 404])(
+    'the worker uses the environment’s key again if the key of a repair is refused with %i',
+    async (status) => {
+      service.refusals[refused] = status;
+      writeFileSync(file, refused);
+      await worker.start();
+      expect(service.handshake()!.headers['x-api-key']).toBe(service.apiKeys[0]);
+      await service.until('a heartbeat', () => lastKey() === service.apiKeys[0]);
+      expect(existsSync(file)).toBe(false);
+      const run = runOf(
+        'import os, muster\nmuster.result(os.environ["SERVICE_API_KEY"] == "' + service.apiKeys[0] + '")',
+      );
+      await service.push(run);
+      expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ result: true });
+      expect(worker.stderr).toContain('the service rejects the key that a repair set');
+      expect(worker.stderr).not.toContain(refused);
+    },
+  );
 
-  it('is the key of the repair as long as the service accepts it, even if the environment has another', async () => {
+  it('a repair’s key is used as long as the service accepts it, even if the environment has another key', async () => {
     service.apiKeys.push(repaired);
     writeFileSync(file, repaired);
     await worker.start({ SERVICE_API_KEY: refused });

@@ -30,7 +30,7 @@ describe('The key of a worker', () => {
     return service.until('the result', () => service.result(command.commandId));
   };
 
-  it('is replaced by a repair with a valid key: the worker restarts with that key and keeps its run', async () => {
+  it('a repair with a valid key restarts the worker with that key and does not end its run', async () => {
     await worker.start();
     const run = runOf('import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)');
     await service.push(run);
@@ -48,7 +48,7 @@ describe('The key of a worker', () => {
     expect(service.logs(run.jobId)).toHaveLength(1);
   });
 
-  it('is not removed after a repair if the environment’s key is refused too', () => {
+  it('the key of a repair is not removed if the service refuses the environment’s key too', () => {
     const folder = mkdtempSync(join(tmpdir(), 'muster-keys-'));
     try {
       writeFileSync(join(folder, 'service-key'), `${repaired}\n`);

@@ -2,17 +2,20 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { backoffMs } from '../protocol/backoff';
 import type { Command, Result } from '../protocol/command';
-import { writeWhole } from './files';
+import { writeAtomically } from './files';
 import type { Service } from '../protocol/service';
 import type { Settings } from '../settings';
-import { rest } from './waiting';
+import { waitUnlessAborted } from './waiting';
 
 /** Whether the key is refused permanently: it is unknown, not for this agent, or of another organization. */
 export const refusesKey = (status: number): boolean => [401, 403, 404].includes(status);
 
 const trialMs = 60_000;
 
-/** The environment's key and, preferred to it, the key that a repair stored in the worker's folder. */
+/**
+ * Holds the API keys of the worker: the key of its environment, and the key that a repair stored in its folder. The
+ * stored key is preferred.
+ */
 export class Keys {
   private readonly path: string;
   private readonly environmentKey: string;
@@ -35,12 +38,12 @@ export class Keys {
   }
 
   store(key: string): void {
-    writeWhole(this.path, key);
+    writeAtomically(this.path, key);
   }
 
   /**
-   * Switches to the other key, if there is one, because the service refuses the current key. Returns whether to try it
-   * at once; after the environment's key, both have been tried.
+   * Switches to the other key because the service refuses the current key. Returns whether to try the other key at
+   * once: false if there is no other key, or if both keys have been tried.
    */
   switchKey(): boolean {
     if (this.storedKey === null || this.storedKey === this.environmentKey) return false;
@@ -57,7 +60,8 @@ export class Keys {
 }
 
 /**
- * Stores a new key for the worker's next start if the service accepts it. With an invalid key, no command would arrive.
+ * Stores a new key for the worker's next start, but only if the service accepts the key. With an invalid key, the
+ * worker would receive no more commands.
  */
 export async function repairKey(
   { keys, service, agentId }: { keys: Keys; service: Service; agentId: string },
@@ -83,7 +87,7 @@ export async function repairKey(
         error: `the new key could not be checked with the service: ${reason}; the old key remains in use`,
       };
     }
-    await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), stopping);
+    await waitUnlessAborted(backoffMs(attempt, undefined, answer?.retryAfterMs), stopping);
   }
   keys.store(apiKey);
   return { status: 'success', output: { restarting: true } };

@@ -2,9 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * Parent process of the script. It survives the worker, writes the exit code to a file atomically, and adopts every
- * process that the script's processes orphan (subreaper), so that no process can leave the tree. Then it stays until
- * the worker has read the output: a restarted worker finds in its environment which secrets to redact.
+ * Python source of the launcher, the parent process of a script. The launcher survives the worker, writes the script's
+ * exit code to a file atomically, and adopts every process that the script's processes orphan (subreaper), so that no
+ * process can leave the tree. It stays until the worker has read the output, because a restarted worker reads the
+ * secrets to redact from the launcher's environment.
  */
 const launcher = `
 import os, signal, sys, time

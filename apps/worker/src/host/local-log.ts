@@ -5,8 +5,11 @@ export type LocalLog = (level: 'info' | 'warn' | 'error', message: string, field
 
 const origins = new AsyncLocalStorage<Origin>();
 
-/** Runs work of a command. All its log lines contain the ids of the request and the trace that caused the command. */
-export function inOrigin<T>(origin: Origin, work: () => T): T {
+/**
+ * Runs `work` for a command. All log lines of the work contain the ids of the request and the trace that caused the
+ * command.
+ */
+export function withOrigin<T>(origin: Origin, work: () => T): T {
   return origins.run(origin, work);
 }
 
@@ -17,7 +20,7 @@ export function localLog(write: (line: string) => void, secrets: () => string[])
       time: new Date().toISOString(),
       level,
       message,
-      ...idsOf(origins.getStore()),
+      ...logIdsOf(origins.getStore()),
       ...fields,
     });
     for (const secret of secrets()) if (secret) line = line.replaceAll(secret, '[redacted]');
@@ -25,7 +28,7 @@ export function localLog(write: (line: string) => void, secrets: () => string[])
   };
 }
 
-/** Returns the ids, named as in the service's own log lines. */
-function idsOf({ traceparent, 'x-request-id': requestId }: Origin = {}): { requestId?: string; traceId?: string } {
+/** Returns the request id and the trace id of an origin, named as in the service's own log lines. */
+function logIdsOf({ traceparent, 'x-request-id': requestId }: Origin = {}): { requestId?: string; traceId?: string } {
   return { requestId, traceId: /^00-([0-9a-f]{32})-/.exec(traceparent ?? '')?.[1] };
 }

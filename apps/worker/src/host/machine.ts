@@ -17,7 +17,7 @@ export function machineIp(): string | undefined {
   return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 }
 
-/** Load of the machine. The processor's load is measured since the previous call. */
+/** Measures the load of the machine. The load of the processor is its average since the previous call. */
 export class MachineMetrics {
   private before = cpuTimes();
 

@@ -4,17 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Maximum bytes of TMPDIR. The path of a socket has at most 107 bytes, and a browser needs 60 of them below TMPDIR. The
- * folder of a run is deep in the worker's folder, so a longer path gets a short one too: a link in the system's folder
- * for temporary files.
+ * Maximum length of TMPDIR in bytes. The path of a socket has at most 107 bytes, and a browser needs 60 of them below
+ * TMPDIR. The folder of a run is deep in the worker's folder, so a longer path is replaced by a link in the system's
+ * folder for temporary files.
  */
 const longestTmpdir = 40;
 
-/** Returns the path of a run's folder for temporary files, as its scripts get it. */
+/**
+ * Returns the path that a run's scripts get as TMPDIR: the run's folder for temporary files or, if that path is too
+ * long, a short link to it.
+ */
 export function openTemporaryFolder(runRoot: string): string {
   const folder = join(runRoot, 'tmp');
   if (Buffer.byteLength(folder) <= longestTmpdir) return folder;
-  const link = linkOf(runRoot);
+  const link = temporaryLinkPath(runRoot);
   try {
     closeTemporaryFolder(runRoot);
     symlinkSync(folder, link);
@@ -25,9 +28,9 @@ export function openTemporaryFolder(runRoot: string): string {
   }
 }
 
-/** Removes the link. The folder itself is removed with the run. */
+/** Removes the link to a run's folder for temporary files. The folder itself is removed with the run. */
 export function closeTemporaryFolder(runRoot: string): void {
-  const link = linkOf(runRoot);
+  const link = temporaryLinkPath(runRoot);
   try {
     if (lstatSync(link).isSymbolicLink() && readlinkSync(link) === join(runRoot, 'tmp')) unlinkSync(link);
   } catch {
@@ -35,8 +38,11 @@ export function closeTemporaryFolder(runRoot: string): void {
   }
 }
 
-/** The same run always has the same link, so that the next worker removes a link that a killed worker has left. */
-function linkOf(runRoot: string): string {
+/**
+ * Returns the path of a run's link. It is always the same for a run, so that the next worker removes a link that a
+ * killed worker has left.
+ */
+function temporaryLinkPath(runRoot: string): string {
   const base = Buffer.byteLength(tmpdir()) <= longestTmpdir / 2 ? tmpdir() : '/tmp';
   return join(base, `muster-${createHash('sha256').update(runRoot).digest('hex').slice(0, 12)}`);
 }

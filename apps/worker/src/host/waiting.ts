@@ -2,23 +2,23 @@
  * Waits until the time is over or one of the signals is aborted. It does not use AbortSignal.any, which leaves
  * listeners on signals that live as long as the worker, and a worker lives for months.
  */
-export function rest(ms: number, ...signals: AbortSignal[]): Promise<void> {
+export function waitUnlessAborted(ms: number, ...signals: AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
-    const release = onFirst(ms, signals, () => {
+    const release = onTimeoutOrAbort(ms, signals, () => {
       release();
       resolve();
     });
   });
 }
 
-/** Passes the work a signal that is aborted after the time, or when one of the other signals is aborted. */
-export async function within<T>(
+/** Calls `work` with a signal that is aborted after the time, or when one of the other signals is aborted. */
+export async function withTimeout<T>(
   ms: number,
   signals: AbortSignal[],
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
-  const release = onFirst(ms, signals, (late) => {
+  const release = onTimeoutOrAbort(ms, signals, (late) => {
     controller.abort(late ? new Error(`no answer within ${ms} ms`) : undefined);
   });
   try {
@@ -28,7 +28,7 @@ export async function within<T>(
   }
 }
 
-function onFirst(ms: number, signals: AbortSignal[], then: (late: boolean) => void): () => void {
+function onTimeoutOrAbort(ms: number, signals: AbortSignal[], then: (late: boolean) => void): () => void {
   const onAbort = (): void => then(false);
   // A signal that is already aborted takes effect asynchronously, after the caller has received the function.
   const isOver = signals.some(({ aborted }) => aborted);

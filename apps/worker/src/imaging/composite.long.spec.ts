@@ -60,22 +60,25 @@ describe('A composite on a worker that ends', () => {
   };
   const left = () => ['commands', 'imaging'].flatMap((name) => filesIn(join(worker.folder, name)));
 
-  itReads('fails as restarted after a kill of the worker, and leaves no files and no processes', async () => {
-    const commandId = await startComposite();
-    const observed = processesOf(commandId).map((pid) => ['cmdline', 'environ'].map((file) => ofProcess(pid, file)));
-    expect(observed.length).toBeGreaterThan(0);
-    expect(String(observed)).not.toContain('Zyxwvut');
-    expect(worker.allText()).not.toContain('Zyxwvut');
-    await worker.kill('SIGKILL');
-    await worker.start();
-    const result = await service.until('its result', () => service.result(commandId));
-    expect(result).toEqual({ status: 'failed', error: expect.stringMatching(/restarted/) });
-    expect(left()).toEqual([]);
-    expect(processesOf(commandId)).toEqual([]);
-    expect(worker.allText() + worker.stderr).not.toContain('Zyxwvut');
-  });
+  itReads(
+    'an imaging_composite command that a kill of the worker interrupts fails, and leaves no files and processes',
+    async () => {
+      const commandId = await startComposite();
+      const observed = processesOf(commandId).map((pid) => ['cmdline', 'environ'].map((file) => ofProcess(pid, file)));
+      expect(observed.length).toBeGreaterThan(0);
+      expect(String(observed)).not.toContain('Zyxwvut');
+      expect(worker.allText()).not.toContain('Zyxwvut');
+      await worker.kill('SIGKILL');
+      await worker.start();
+      const result = await service.until('its result', () => service.result(commandId));
+      expect(result).toEqual({ status: 'failed', error: expect.stringMatching(/restarted/) });
+      expect(left()).toEqual([]);
+      expect(processesOf(commandId)).toEqual([]);
+      expect(worker.allText() + worker.stderr).not.toContain('Zyxwvut');
+    },
+  );
 
-  itReads('fails as stopped with the worker, and leaves no files', async () => {
+  itReads('an imaging_composite command fails when its worker is stopped, and leaves no files', async () => {
     const commandId = await startComposite();
     await worker.kill('SIGTERM');
     expect(service.result(commandId)).toEqual({ status: 'failed', error: 'the worker was stopped' });

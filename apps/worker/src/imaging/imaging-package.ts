@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Texts by file name. Set by the one-file build, which has no other files. */
+/** Texts of the Python package by file name. Set by the one-file build, which has no other files. */
 declare const EMBEDDED_IMAGING_PACKAGE: Record<string, string> | undefined;
 
 const name = 'muster_imaging';

@@ -76,7 +76,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
   };
   const progress = () => service.accepted(/\/progress$/).map(({ body }) => body as Json);
 
-  it('is a capability in the handshake only with Pillow; without Pillow it fails and names its package', async () => {
+  it('imaging is a capability only with Pillow; without Pillow, its commands fail and name the package', async () => {
     await worker.start();
     const machine = () =>
       Object.fromEntries(service.handshake()!.body.machineCapabilities.map((each: Json) => [each.name, each]));
@@ -94,7 +94,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
     expect(result.error).toContain('apt-get install python3-pil');
   });
 
-  it('sends only the pixels of a file that is also a page and an archive', async () => {
+  it('only the pixels of an image file are sent, even if the file is also an HTML page and a zip archive', async () => {
     const page = '<script>alert(document.domain)</script>';
     const zip = 'PK\x03\x04\x14\0';
     write('both.dex', { behind: 16, tail: `${page}${zip}` });
@@ -109,7 +109,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
     }
   });
 
-  it('sends a full-size JPEG and a thumbnail of each image, and one failure does not affect others', async () => {
+  it('a JPEG and a thumbnail of each image are sent, and a failed image does not affect the others', async () => {
     write('a.dex', { width: 600, height: 300, behind: 700, value: (x) => Math.floor((x * 255) / 599) });
     write('b.tif');
     writeFileSync(join(root, 'text.dex'), 'no image');
@@ -140,7 +140,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
     expect(readdirSync(join(worker.folder, 'commands'))).toEqual([]);
   });
 
-  it('fails if no image can be read or if its folder is not allowed', async () => {
+  it('an imaging command fails if no image can be read or if its folder is not allowed', async () => {
     await worker.start();
     const none = await answer(imagingOf(['x.dex', 'y.dex']));
     expect(none).toMatchObject({ status: 'failed', code: 'no_image_converted' });
@@ -151,7 +151,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
     expect(service.uploads.size).toBe(0);
   });
 
-  it('repeats an upload that the store or the service refuses, with a new URL each time', async () => {
+  it('the upload of an image that the store or the service refuses is repeated with a new URL each time', async () => {
     for (const name of ['a', 'b', 'c']) write(name);
     const tries = new Map<string, number>();
     service.refuse = (key) => {
@@ -169,7 +169,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
     expect(tries.get('3-full')).toBe(3);
   });
 
-  it('reports an image that the store always refuses, and delivers the others', async () => {
+  it('an image that the store always refuses is reported, and the other images are delivered', async () => {
     for (const name of ['a', 'b']) write(name);
     service.refuse = (key) => (key === '1-thumbnail' ? 403 : 200);
     await worker.start();
@@ -181,7 +181,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
   }, 90_000);
 
   it.each(['SIGKILL', 'SIGTERM'] as const)(
-    'is continued by the next worker after a %s, and nothing is converted or sent twice',
+    'an imaging command is continued by the next worker after a %s, and no file is sent twice',
     async (signal) => {
       const names = Array.from({ length: 60 }, (_, at) => `${at + 1}.dex`);
       for (const name of names) write(name);
@@ -210,7 +210,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
     90_000,
   );
 
-  it('ends at its deadline, and leaves no files', async () => {
+  it('an imaging command ends at its deadline and leaves no files', async () => {
     write('a.dex');
     service.refuse = () => 503;
     await worker.start();
@@ -219,7 +219,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
     expect(readdirSync(join(worker.folder, 'imaging'))).toEqual([]);
   });
 
-  it('does not write patients’ numbers, file names or passwords anywhere', async () => {
+  it('the reports and logs of an imaging command contain no patient numbers, file names or passwords', async () => {
     write('Doe, Jane.dex');
     writeFileSync(join(root, 'Roe, Richard.dex'), 'no image');
     await worker.start();
@@ -230,13 +230,13 @@ describeWhere('imaging_images (requires Pillow)', () => {
     expect(worker.allText()).not.toMatch(/Doe|Roe|Poe|hunter/);
   });
 
-  it('does not pass its settings to other commands', async () => {
+  it('the settings of imaging commands are not passed to other commands', async () => {
     await worker.start();
     const code = 'import os\nprint(sorted(name for name in os.environ if "IMAGING" in name or "PRACTICE" in name))';
     expect((await answer(commandOf('snippet', { code }))).output).toBe('[]\n');
   });
 
-  it('works in the one-file worker', async () => {
+  it('imaging commands work in the one-file worker', async () => {
     const file = join(worker.folder, 'muster-worker.js');
     const built = spawnSync(process.execPath, [join(__dirname, '../../one-file.mjs'), file], { encoding: 'utf8' });
     expect([built.status, built.stderr]).toEqual([0, '']);

@@ -7,7 +7,7 @@ const itReads = pillow ? it : it.skip;
 /** Runs the Python package's own tests, with the Python and the Pillow of this machine. */
 describe('The package muster_imaging', () => {
   itReads(
-    'passes its own tests (requires Pillow)',
+    'the package muster_imaging passes its own tests (requires Pillow)',
     () => {
       const { IMAGING_PYTHONPATH = '', IMAGING_LIBRARY_PATH = '' } = pillow!;
       const { status, stdout, stderr } = spawnSync(

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { readJson, writeWhole } from '../host/files';
+import { readJson, writeAtomically } from '../host/files';
 import type { Command, Result } from '../protocol/command';
 import { runCode, type SnippetContext } from '../runs/snippet';
 import type { ImagingSettings } from '../settings';
@@ -12,7 +12,7 @@ export interface ImagingContext extends SnippetContext {
   imaging: ImagingSettings;
 }
 
-/** Outcome that the program writes to a file when it ends by itself. */
+/** Outcome that the Python program writes to a file before it ends, unless it is killed. */
 type Outcome = Pick<Result, 'status' | 'output' | 'error' | 'code'>;
 
 const script = 'from muster_imaging.main import main\n\nmain()\n';
@@ -26,7 +26,7 @@ const secretNames = ['PRACTICE_DATABASE'];
  */
 export async function runImaging(command: Command, context: ImagingContext): Promise<Result | null> {
   const { folder, imaging } = context;
-  const commandFolder = placeOf(folder, command.commandId);
+  const commandFolder = imagingFolderOf(folder, command.commandId);
   mkdirSync(commandFolder, { recursive: true, mode: 0o700 });
   if (command.kind === 'imaging_images') storeCommand(command, commandFolder);
   const { commandId, kind } = command;
@@ -46,7 +46,7 @@ export async function runImaging(command: Command, context: ImagingContext): Pro
   if (isStopped && kind === 'imaging_images') return null;
   rmSync(commandFolder, { recursive: true, force: true });
   if (outcome) return outcome;
-  // The program's output may name the files that it read, so only its exit is reported.
+  // The program's output may name the files that it read, so only its exit code is reported.
   const { code, exitCode } = result;
   if (code || isStopped) return { status: 'failed', ...(code ? { code } : {}), error: result.error ?? 'it ended' };
   return { status: 'failed', error: `imaging ended without a result (exit code ${exitCode ?? 'unknown'})` };
@@ -54,16 +54,16 @@ export async function runImaging(command: Command, context: ImagingContext): Pro
 
 function storeCommand(command: Command, commandFolder: string): void {
   const { MUSTER_REQUEST_ID, TRACEPARENT } = command.env;
-  // Stores only the variables that are not secret. The worker has the secret ones itself.
+  // Stores only the variables that are not secret. The worker has the secret variables in its own environment.
   const origin = Object.entries({ MUSTER_REQUEST_ID, TRACEPARENT }).filter(([, value]) => value !== undefined);
-  writeWhole(join(commandFolder, 'command.json'), JSON.stringify({ ...command, env: Object.fromEntries(origin) }));
+  writeAtomically(join(commandFolder, 'command.json'), JSON.stringify({ ...command, env: Object.fromEntries(origin) }));
 }
 
 /** Returns a command that an earlier worker began, if it can be continued. */
 export function readStoredCommand(folder: string, commandId: string, now: number): Command | null {
-  const stored = readJson<Command>(join(placeOf(folder, commandId), 'command.json'));
+  const stored = readJson<Command>(join(imagingFolderOf(folder, commandId), 'command.json'));
   if (stored && (stored.deadline === null || stored.deadline > now)) return stored;
-  rmSync(placeOf(folder, commandId), { recursive: true, force: true });
+  rmSync(imagingFolderOf(folder, commandId), { recursive: true, force: true });
   return null;
 }
 
@@ -72,6 +72,6 @@ export function pillowEnvironment({ libraryPath }: ImagingSettings): Record<stri
   return libraryPath ? { LD_LIBRARY_PATH: libraryPath.split(delimiter).filter(Boolean).join(delimiter) } : {};
 }
 
-function placeOf(folder: string, commandId: string): string {
+function imagingFolderOf(folder: string, commandId: string): string {
   return join(folder, 'imaging', commandId);
 }

@@ -8,9 +8,9 @@ import type {
   StepStatusBody,
 } from '@muster/contracts';
 import { sign } from './signature';
-import { isObject, textOf } from './command';
-import { type Answer, type Call, type Fields, textOfBody } from './service';
-import type { ClaimReport, Item, Lack, StepReport } from '../spool/spool-item';
+import { isObject, stringOrEmpty } from './command';
+import { type Answer, type Call, type Fields, serializeBody } from './service';
+import type { ClaimReport, Item, MissingItem, StepReport } from '../spool/spool-item';
 
 export interface Sender {
   agentId: string;
@@ -18,16 +18,19 @@ export interface Sender {
   signingSecret: string;
   screenshotKey?: string;
   /** Reports of the run that the service will never receive. */
-  lacks?: Lack[];
+  missingItems?: MissingItem[];
 }
 
 /** Returns the request that reports these items: several log entries, or one item of another kind. */
-export function callbackOf(items: Item[], { agentId, jobId, signingSecret, screenshotKey, lacks }: Sender): Call {
+export function toReportRequest(
+  items: Item[],
+  { agentId, jobId, signingSecret, screenshotKey, missingItems }: Sender,
+): Call {
   const item = items[0]!;
   const post = <Body = never>(path: string, body: NoInfer<Body>): Call => ({
     method: 'POST',
     path,
-    text: textOfBody<Body>(body),
+    text: serializeBody<Body>(body),
   });
   switch (item.kind) {
     case 'log':
@@ -41,7 +44,7 @@ export function callbackOf(items: Item[], { agentId, jobId, signingSecret, scree
         jobId,
         ...item.body,
         screenshotKey: screenshotKey || undefined,
-        incomplete: lacks?.length ? lacks : undefined,
+        incomplete: missingItems?.length ? missingItems : undefined,
       });
     case 'step':
       return post<StepReport & Pick<StepStatusBody, 'jobId'>>(`/api/agents/${agentId}/step-status`, {
@@ -59,14 +62,14 @@ export function callbackOf(items: Item[], { agentId, jobId, signingSecret, scree
       return { ...call, headers: { 'x-service-signature': signature } };
     }
     case 'upload':
-      throw new Error('an upload requires two requests');
+      throw new Error('an upload cannot be sent as a callback: request an upload URL, then send the file to it');
   }
 }
 
 const longestName = 100;
 const longestPlainError = 2_000;
 
-/** Error codes with which the service refuses the summary itself. */
+/** Error codes with which the service refuses a summary that it has read. */
 const summaryCodes = [
   'INVALID_RUN_SUMMARY_PAYLOAD',
   'MISSING_BATCH_ID',
@@ -76,15 +79,16 @@ const summaryCodes = [
 ];
 
 /**
- * Whether the refusal is not about the item. A service that does not accept summaries yet, or a proxy in front of a
- * service that is being replaced, answers them with 404. A service that does not know the job sends JOB_NOT_FOUND.
+ * Whether the item was refused without being read, so that a later attempt may succeed. A service that does not accept
+ * summaries yet, or a proxy in front of a service that is being replaced, answers a summary with 404. A service that
+ * does not know the job sends JOB_NOT_FOUND.
  */
-export function isRefusedUnread(item: Item, body: Record<string, unknown>): boolean {
+export function isRefusedWithoutReading(item: Item, body: Record<string, unknown>): boolean {
   return item.kind === 'summary' && !summaryCodes.includes(String(body.code));
 }
 
-/** Returns reduced items that the service may accept after it refused this one; null if nothing can be left out. */
-export function lessOf(item: Item): Item[] | null {
+/** Returns reduced items that the service may accept after it refused this item; null if nothing can be left out. */
+export function reducedItems(item: Item): Item[] | null {
   switch (item.kind) {
     case 'claims':
       return item.claims.length > 1 ? item.claims.map((claim) => ({ kind: 'claims', claims: [claim] })) : null;
@@ -102,8 +106,8 @@ export function lessOf(item: Item): Item[] | null {
   }
 }
 
-/** Describes a missing item to a user who looks for it: which item it was, and why it was refused. */
-export function lackOf(item: Item, reason: string): Lack {
+/** Returns the description of a missing item for users: which item is missing, and why the service refused it. */
+export function missingItemOf(item: Item, reason: string): MissingItem {
   switch (item.kind) {
     case 'claims':
       return { kind: 'claim', reason: `claim ${shortened(item.claims[0]?.claimId)}: ${reason}` };
@@ -137,17 +141,17 @@ function shortened(name: unknown): string {
 }
 
 /** Returns the status of an answer, with the reason if its body contains one. */
-export function reasonOf({ status, body: { errors, detail } }: Pick<Answer, 'status' | 'body'>): string {
+export function refusalReason({ status, body: { errors, detail } }: Pick<Answer, 'status' | 'body'>): string {
   const fields = (Array.isArray(errors) ? (errors as unknown[]) : []).map((each) =>
-    isObject(each) ? [textOf(each['field']), textOf(each['message'])].filter(Boolean).join(': ') : '',
+    isObject(each) ? [stringOrEmpty(each['field']), stringOrEmpty(each['message'])].filter(Boolean).join(': ') : '',
   );
-  const reason = fields.filter(Boolean).slice(0, 3).join('; ') || textOf(detail);
+  const reason = fields.filter(Boolean).slice(0, 3).join('; ') || stringOrEmpty(detail);
   return reason ? `answered ${status}: ${reason}` : `answered ${status}`;
 }
 
 const over: CallbackReason = 'job_over';
 
-/** Whether the answer says that the service considers the job ended, so that its run on this machine must stop. */
+/** Whether the answer states that the service considers the job ended, so that its run on this machine must stop. */
 export function saysJobIsOver(body: Fields<CallbackAnswer> | Fields<JobWebhookAnswer>): boolean {
   return body.accepted === false && body.reason === over;
 }

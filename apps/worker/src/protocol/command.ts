@@ -33,10 +33,15 @@ export interface Command extends Omit<AgentCommand, 'jobId' | 'deadline'> {
   deadline: number | null;
 }
 
-/** Clocks that differ by less count as equal: the service's time is in whole seconds, and the message takes time. */
+/**
+ * Difference below which two clocks count as equal: the service's time is in whole seconds, and the message takes time.
+ */
 const sameClockMs = 2000;
 
-/** How far this machine's clock is ahead of the service's; 0 if they agree or the service's time is unknown. */
+/**
+ * Returns how many milliseconds this machine's clock is ahead of the service's clock; 0 if the clocks agree or the
+ * service's time is unknown.
+ */
 export function clockAheadMs(serviceMs: number | null, now: number): number {
   const aheadMs = serviceMs === null ? 0 : now - serviceMs;
   return Math.abs(aheadMs) > sameClockMs ? aheadMs : 0;
@@ -90,10 +95,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function textOf(value: unknown): string {
+export function stringOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-export function positiveOf(value: unknown): number | null {
+export function positiveNumberOrNull(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : null;
 }

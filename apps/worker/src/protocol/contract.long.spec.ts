@@ -61,11 +61,14 @@ describe('The worker uses the field names of the contract', () => {
     return Object.fromEntries(faults.filter(([, text]) => text));
   };
 
-  it('compiles with the unchanged contract', () => {
+  it('the worker compiles with the unchanged contract', () => {
     expect(faultsOf(new Map())).toEqual({});
   });
 
-  /** A round renames at most one field for each worker file, so that an error in the file is about that field. */
+  /**
+   * Returns the number of earlier fields that are noticed in the same file. Each round renames at most one field for
+   * each worker file, so that an error in the file is about that field.
+   */
   const nth = ([, , , noticedIn]: (typeof fields)[number], at: number) =>
     fields.slice(0, at).filter(([, , , other]) => other === noticedIn).length;
   const rounds = Array.from({ length: 1 + Math.max(...fields.map(nth)) }, (_, round) =>
@@ -73,7 +76,7 @@ describe('The worker uses the field names of the contract', () => {
   );
 
   it.each(rounds.map((round) => [round.map(([, body, field]) => `${body}.${field}`).join(', '), round] as const))(
-    'a renamed field does not compile: %s',
+    'the worker does not compile if these fields of the contract are renamed: %s',
     (_, round) => {
       const changed = new Map<string, string>();
       for (const [contract, body, field] of round) {

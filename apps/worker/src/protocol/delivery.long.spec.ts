@@ -32,7 +32,7 @@ for part in range(6):
     muster.artifact("a%d.txt" % part)
 `;
 
-  it('repeats a request that was accepted without an answer, with the same text', async () => {
+  it('a request that was accepted but not answered is repeated with the same text', async () => {
     const textsByKey = new Map<string, string[]>();
     const taken: string[] = [];
     service.interfere = ({ path, body }) => {
@@ -57,7 +57,7 @@ for part in range(6):
     );
   });
 
-  it('sends a refused final report again without its result, and a refused step without its usage', async () => {
+  it('a refused final report is sent again without its result, and a refused step without its usage', async () => {
     service.interfere = ({ path, body }) => {
       if (body?.result) return { status: 400, body: { detail: 'the result is nested too deeply' } };
       return path.endsWith('/step-status') && body.usage ? { status: 400 } : undefined;
@@ -79,7 +79,7 @@ for part in range(6):
     );
   });
 
-  it('pauses a script that fills the spool, and resumes it when the spool has room', async () => {
+  it('a script that fills the spool is paused until the spool has room again', async () => {
     await worker.kill();
     await worker.start({ MUSTER_SPOOL_LIMIT_BYTES: '400000' });
     service.interfere = ({ path }) => (path === '/api/job-logs' ? { status: 503 } : undefined);

@@ -30,7 +30,7 @@ for part in range(6):
     muster.artifact("a%d.txt" % part)
 `;
 
-  it('keeps the order and the sequence numbers if every request fails once with a temporary error', async () => {
+  it('reports keep their order and sequence numbers if every request fails once with a temporary error', async () => {
     const ways = [
       { status: 503, headers: { 'retry-after': '0' } },
       'hang up' as const,
@@ -64,7 +64,7 @@ for part in range(6):
     );
   });
 
-  it('leaves out only refused items, and reports them in the run’s log and in its final report', async () => {
+  it('only refused reports are left out, and the run’s log and final report list them as missing', async () => {
     service.interfere = ({ path, body }) => {
       const isBad =
         path === '/api/job-logs' && body.logs.some((log: { message: string }) => log.message === 'line 777');
@@ -100,7 +100,7 @@ for part in range(6):
     expect([...service.uploads.values()].map(String).sort()).toEqual(['0', '1', '3', '4', '5']);
   });
 
-  it('reports a refused item in the log even if the refusal arrives after the rest of the log', async () => {
+  it('a refused report is noted in the run’s log even if the refusal arrives after the rest of the log', async () => {
     let isHeld = true;
     service.interfere = ({ path }) => {
       if (!path.endsWith('/claim-results')) return undefined;
@@ -119,7 +119,7 @@ for part in range(6):
     ]);
   });
 
-  it('redacts secrets before output reaches the disk or the service', async () => {
+  it('secrets in a script’s output are redacted in the spool and in all requests to the service', async () => {
     const run = runOf(
       `
 import base64, muster, os, sys, time

@@ -2,7 +2,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallbackAnswer, JobWebhookAnswer } from '@muster/contracts';
 import { backoffMs } from './backoff';
-import { callbackOf, isRefusedUnread, lackOf, lessOf, saysJobIsOver, reasonOf } from './callbacks';
+import {
+  toReportRequest,
+  isRefusedWithoutReading,
+  missingItemOf,
+  reducedItems,
+  saysJobIsOver,
+  refusalReason,
+} from './callbacks';
 import type { LocalLog } from '../host/local-log';
 import { messageOf, verdictOf, type Service, type Verdict } from './service';
 import type { Entry, Spool } from '../spool/spool';
@@ -12,9 +19,9 @@ import { sendUpload } from './upload';
 const logsPerRequest = 1000;
 const logBytesPerRequest = 900 * 1024;
 /**
- * Maximum number of attempts for uploads, and for summaries that are refused unread. The store may refuse a file
- * permanently without saying so, and a service older than its workers does not accept summaries. The run's end is
- * delivered after them, so it must not wait for ever.
+ * Maximum number of attempts for uploads, and for summaries that are refused without being read. The store may refuse a
+ * file permanently without stating that, and a service older than its workers does not accept summaries. The run's end
+ * is delivered after them, so it must not wait for ever.
  */
 const patientAttempts = 20;
 
@@ -23,7 +30,7 @@ export interface DeliveryContext {
   agentId: string;
   signingSecret: () => string;
   log: LocalLog;
-  /** Called when the service says that the job has ended. */
+  /** Called when the service answers that the job has ended. */
   onJobOver: (jobId: string) => void;
 }
 
@@ -32,7 +39,10 @@ interface Attempt {
   reason: string;
   retryAfterMs: number;
   screenshotKey?: string;
-  /** Whether the item may never be accepted although no answer says so: the number of such attempts is limited. */
+  /**
+   * Whether the item may never be accepted although no answer states that. The number of attempts for such an item is
+   * limited.
+   */
   isPatient?: boolean;
 }
 
@@ -118,14 +128,14 @@ export class Delivery {
 
   /** Handles a refused item: sends reduced items that the service may accept, and notes what will be missing. */
   private async leaveOut(stream: Stream, item: Item, reason: string): Promise<void> {
-    const less = lessOf(item);
+    const less = reducedItems(item);
     this.context.log('error', 'the service rejected a report; it is dropped', {
       jobId: this.jobId,
       kind: item.kind,
       why: reason,
     });
     // Several claims are sent again one by one, and each refused claim is noted then.
-    if (item.kind !== 'claims' || !less) this.spool.noteLack(lackOf(item, reason));
+    if (item.kind !== 'claims' || !less) this.spool.noteMissingItem(missingItemOf(item, reason));
     // The log is delivered before the end, because it reports what is missing.
     if (item.kind === 'terminal') await this.deliverStream('logs');
     for (const each of less ?? []) {
@@ -165,14 +175,14 @@ export class Delivery {
         const isShown = item.screenshot && attempt.verdict === 'delivered';
         return { ...attempt, isPatient: true, screenshotKey: isShown ? key : undefined };
       }
-      const { screenshotKey, lacks } = this.spool;
-      const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey, lacks };
-      const answer = await service.call<CallbackAnswer | JobWebhookAnswer>(callbackOf(items, sender));
+      const { screenshotKey, missingItems } = this.spool;
+      const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey, missingItems };
+      const answer = await service.call<CallbackAnswer | JobWebhookAnswer>(toReportRequest(items, sender));
       if (saysJobIsOver(answer.body)) onJobOver(jobId);
       const statusVerdict = verdictOf(answer.status);
-      const isPatient = statusVerdict === 'refused' && isRefusedUnread(item, answer.body);
+      const isPatient = statusVerdict === 'refused' && isRefusedWithoutReading(item, answer.body);
       const verdict = isPatient ? 'later' : statusVerdict;
-      return { verdict, reason: reasonOf(answer), retryAfterMs: answer.retryAfterMs, isPatient };
+      return { verdict, reason: refusalReason(answer), retryAfterMs: answer.retryAfterMs, isPatient };
     } catch (error) {
       return { verdict: 'later', reason: messageOf(error), retryAfterMs: 0, isPatient: item.kind === 'upload' };
     }

@@ -1,10 +1,10 @@
-import { within } from '../host/waiting';
+import { withTimeout } from '../host/waiting';
 
 const downloadMs = 5 * 60_000;
 
 /** Downloads a file from a URL that the service returned. The API key is for the service only and is not sent. */
 export async function download(url: URL, limitBytes: number, stop: AbortSignal): Promise<Buffer> {
-  return within(downloadMs, [stop], async (signal) => {
+  return withTimeout(downloadMs, [stop], async (signal) => {
     const response = await fetch(url, { signal, redirect: 'error' });
     if (!response.ok) throw new Error(`the object storage returned status ${response.status}`);
     const pieces: Uint8Array[] = [];

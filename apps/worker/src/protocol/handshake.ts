@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BootEnd, HandshakeAnswer, HandshakeBody, MachineCapability, MachineRefusal } from '@muster/contracts';
 import { backoffMs, callbackBackoff, refusedKeyBackoff } from './backoff';
-import { textOf } from './command';
+import { stringOrEmpty } from './command';
 import { refusesKey, type Keys } from '../host/keys';
 import type { LocalLog } from '../host/local-log';
 import { machineName, platformName, workerVersion } from '../host/machine';
-import { type Answer, messageOf, textOfBody, type Service } from './service';
+import { type Answer, messageOf, serializeBody, type Service } from './service';
 
 export interface Introduction {
   organizationId: string;
@@ -30,12 +30,12 @@ export class BootOver extends Error {
 }
 
 /** Registers this boot with the service and retries until that succeeds. Throws BootOver if no retry can succeed. */
-export async function shakeHands(
+export async function performHandshake(
   service: Service,
   { agentId, bootId, tunnel, capabilities, machineCapabilities, keys, log }: HandshakeOptions,
   stopping: AbortSignal,
 ): Promise<Introduction> {
-  const text = textOfBody<HandshakeBody>({
+  const text = serializeBody<HandshakeBody>({
     agentId,
     bootId,
     hostname: machineName(),
@@ -52,12 +52,12 @@ export async function shakeHands(
     try {
       const answer = await service.call<HandshakeAnswer & MachineRefusal>(call);
       const { organizationId, signingSecret, heartbeatSeconds } = answer.body;
-      if (answer.status < 300 && textOf(signingSecret)) {
+      if (answer.status < 300 && stringOrEmpty(signingSecret)) {
         keys.confirm();
         const seconds = Number(heartbeatSeconds) > 0 ? Number(heartbeatSeconds) : 15;
         return {
-          organizationId: textOf(organizationId),
-          signingSecret: textOf(signingSecret),
+          organizationId: stringOrEmpty(organizationId),
+          signingSecret: stringOrEmpty(signingSecret),
           heartbeatMs: seconds * 1000,
         };
       }
@@ -89,7 +89,10 @@ export async function shakeHands(
 
 const bootEnds: readonly BootEnd[] = ['ended', 'superseded'];
 
-/** Returns why the boot has ended. Null for a machine that is being stopped: it is off soon, or keeps running. */
+/**
+ * Returns why the service has ended this boot. Null if the boot continues, also while the machine is being stopped:
+ * either the machine is off soon, or the stop does not happen.
+ */
 function bootEndOf({ status, body: { boot, agentStatus } }: Answer<MachineRefusal>): BootEnd | 'terminated' | null {
   if (status !== 409) return null;
   if (agentStatus === 'terminated') return 'terminated';

@@ -5,8 +5,8 @@ import { backoffMs } from './backoff';
 import type { Health } from '../host/health';
 import type { LocalLog } from '../host/local-log';
 import { machineIp, workerVersion, type MachineMetrics } from '../host/machine';
-import { messageOf, textOfBody, verdictOf, type Service } from './service';
-import { rest } from '../host/waiting';
+import { messageOf, serializeBody, verdictOf, type Service } from './service';
+import { waitUnlessAborted } from '../host/waiting';
 
 export interface HeartbeatOptions {
   service: Service;
@@ -16,7 +16,7 @@ export interface HeartbeatOptions {
   everyMs: number;
   metrics: MachineMetrics;
   health: Pick<Health, 'problems'>;
-  /** Jobs whose end the service has not received, and whether anything runs. */
+  /** Returns the jobs whose end the service has not received, and whether a run or a command is active. */
   running: () => { jobIds: string[]; active: boolean };
   onAnswered: () => void;
   onPending: () => void;
@@ -60,7 +60,7 @@ export class Heartbeat {
         if (failures === 1) log('warn', 'could not send a heartbeat; trying again', { why: messageOf(error) });
         restMs = Math.min(everyMs, backoffMs(failures));
       }
-      await rest(restMs, this.stopping, this.changed.signal);
+      await waitUnlessAborted(restMs, this.stopping, this.changed.signal);
       // One heartbeat reports all changes within 20 ms.
       if (!this.stopping.aborted) await sleep(20);
     }
@@ -73,7 +73,7 @@ export class Heartbeat {
     this.wasUnhealthy = problems.length > 0;
     const { jobIds, active } = running();
     const vmIp = machineIp();
-    const text = textOfBody<HeartbeatBody>({
+    const text = serializeBody<HeartbeatBody>({
       agentId,
       bootId,
       tunnelHostname: tunnel || undefined,
@@ -104,7 +104,10 @@ export class Heartbeat {
   }
 }
 
-/** Detects that the service has not been reached for too long. Uses the monotonic clock, which cannot be set. */
+/**
+ * Detects that the worker has not reached the service for `limitMs` milliseconds. Uses the monotonic clock, which does
+ * not change if the system time is set.
+ */
 export class Fence {
   private last = performance.now();
 

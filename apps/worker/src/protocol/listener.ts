@@ -11,7 +11,10 @@ const statusOf: Record<OfferOutcome, number> = { taken: 202, known: 200, busy: 4
 
 export interface ListenerOptions {
   agentId: string;
-  /** Null until the handshake: before it, no signature can be verified. */
+  /**
+   * Returns the secret with which the service signs commands. Null before the handshake, when no signature can be
+   * verified.
+   */
   signingSecret: () => string | null;
   take: (command: Command) => OfferOutcome;
 }
@@ -24,7 +27,7 @@ export interface Listener {
 /** Accepts pushed commands: POST /commands, signed by the service. */
 export async function listen(at: { host: string; port: number }, options: ListenerOptions): Promise<Listener> {
   const server: Server = createServer((request, response) => {
-    void answer(request, response, options).catch(() => response.destroy());
+    void answerRequest(request, response, options).catch(() => response.destroy());
   });
   server.requestTimeout = 30_000;
   await new Promise<void>((resolve, reject) => {
@@ -38,7 +41,11 @@ export async function listen(at: { host: string; port: number }, options: Listen
   return { address: server.address() as AddressInfo, close };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, options: ListenerOptions): Promise<void> {
+async function answerRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ListenerOptions,
+): Promise<void> {
   const say = (status: number, body: object): void => {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
@@ -54,7 +61,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   const header = [request.headers['x-service-signature'] ?? ''].flat().join(',');
   const now = Date.now();
   if (!verify(secret, header, body, now)) return say(401, { error: 'unauthenticated' });
-  const command = readCommand(parse(body), options.agentId, clockAheadMs(signedAtMs(header), now));
+  const command = readCommand(parseJson(body), options.agentId, clockAheadMs(signedAtMs(header), now));
   if (typeof command === 'string') return say(400, { error: 'invalid_payload', detail: command });
   const outcome = options.take(command);
   say(statusOf[outcome], { status: outcome, commandId: command.commandId });
@@ -72,7 +79,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   return Buffer.concat(pieces);
 }
 
-function parse(body: Buffer): unknown {
+function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8')) as unknown;
   } catch {

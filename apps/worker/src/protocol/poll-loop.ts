@@ -4,7 +4,7 @@ import { clockAheadMs, isObject, readCommand, type Command } from './command';
 import type { OfferOutcome } from './listener';
 import type { LocalLog } from '../host/local-log';
 import { type Fields, messageOf, verdictOf, type Service } from './service';
-import { rest } from '../host/waiting';
+import { waitUnlessAborted } from '../host/waiting';
 
 const longPollSeconds = 25;
 const safetyNetMs = 30_000;
@@ -23,8 +23,8 @@ export interface PollOptions {
 }
 
 /**
- * Fetches commands from the service by long polling, even while pushes arrive: that a tunnel fails is noticed only
- * after a command was lost in it.
+ * Fetches commands from the service by long polling, even while pushes arrive. A failed tunnel is noticed only after a
+ * pushed command was lost; polling fetches that command.
  */
 export class PollLoop {
   private nudged = new AbortController();
@@ -106,6 +106,6 @@ export class PollLoop {
   }
 
   private async pause(ms: number, ignoringNudges: boolean): Promise<void> {
-    await rest(ms, this.stopping, ...(ignoringNudges ? [] : [this.nudged.signal]));
+    await waitUnlessAborted(ms, this.stopping, ...(ignoringNudges ? [] : [this.nudged.signal]));
   }
 }

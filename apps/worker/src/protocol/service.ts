@@ -1,11 +1,11 @@
 import type { Problem } from '@muster/contracts';
 import { backoffMs, readRetryAfter } from './backoff';
-import { rest, within } from '../host/waiting';
+import { waitUnlessAborted, withTimeout } from '../host/waiting';
 
 /** The fields of an answer, named as in the contract. Their values must be checked before use. */
 export type Fields<Body> = { readonly [Name in keyof Body]?: unknown };
 
-/** The body is the contract's answer or a problem. */
+/** An answer of the service. The body has the fields of the contract's answer or, after an error, of a problem. */
 export interface Answer<Body = unknown> {
   status: number;
   body: Fields<Body> & Fields<Problem>;
@@ -15,7 +15,7 @@ export interface Answer<Body = unknown> {
 }
 
 /** Serializes a body. The type argument is the body's class in the contract. */
-export function textOfBody<Body = never>(body: NoInfer<Body>): string {
+export function serializeBody<Body = never>(body: NoInfer<Body>): string {
   // Text of a page or of a script may contain U+0000. The service would refuse the whole body because of it.
   const text = JSON.stringify(body);
   if (!text.includes('\\u0000')) return text;
@@ -35,7 +35,10 @@ export interface Call {
   until?: AbortSignal;
 }
 
-/** delivered; refused: the service will never accept it; later: the next attempt may succeed. */
+/**
+ * Outcome of a request. `delivered`: the service accepted it. `refused`: the service will never accept it. `later`: the
+ * next attempt may succeed.
+ */
 export type Verdict = 'delivered' | 'refused' | 'later';
 
 export function verdictOf(status: number): Verdict {
@@ -59,7 +62,7 @@ export class Service {
   }
 
   async call<Body>({ method, path, text, headers, apiKey, timeoutMs = 30_000, until }: Call): Promise<Answer<Body>> {
-    return within(timeoutMs, until ? [this.ended, until] : [this.ended], async (signal) => {
+    return withTimeout(timeoutMs, until ? [this.ended, until] : [this.ended], async (signal) => {
       const response = await fetch(this.baseUrl + path, {
         method,
         headers: {
@@ -78,7 +81,7 @@ export class Service {
         status: response.status,
         body: parseObject(body),
         retryAfterMs: readRetryAfter(response.headers.get('retry-after'), Date.now()),
-        serviceMs: timeOf(response.headers),
+        serviceMs: serviceTimeOf(response.headers),
       };
     });
   }
@@ -89,13 +92,16 @@ export class Service {
       this.ended.throwIfAborted();
       const answer = await this.call<Body>(call()).catch(() => null);
       if (answer && verdictOf(answer.status) !== 'later') return answer;
-      await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), this.ended);
+      await waitUnlessAborted(backoffMs(attempt, undefined, answer?.retryAfterMs), this.ended);
     }
   }
 }
 
-/** Prefers x-service-time, because a proxy may replace Date with the time of its own host. */
-function timeOf(headers: Headers): number | null {
+/**
+ * Returns the service's time from the headers. Prefers x-service-time, because a proxy may replace Date with the time
+ * of its own host.
+ */
+function serviceTimeOf(headers: Headers): number | null {
   const ms = Number(headers.get('x-service-time') ?? NaN) || Date.parse(headers.get('date') ?? '');
   return Number.isFinite(ms) ? ms : null;
 }

@@ -2,7 +2,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const toleranceSeconds = 5 * 60;
 
-/** `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<text>">`; the key is the secret's text. */
+/**
+ * Returns the signature `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<text>">`. The key of the HMAC is the text of the
+ * secret.
+ */
 export function sign(secret: string, text: string | Buffer, now: number): string {
   const t = Math.floor(now / 1000);
   return `t=${t},v1=${digest(secret, t, text)}`;

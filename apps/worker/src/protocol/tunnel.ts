@@ -2,10 +2,11 @@ import type { AddressInfo } from 'node:net';
 import type { Settings } from '../settings';
 
 /**
- * Returns the URL to which the service can push commands; null if it cannot reach this worker, which then only polls.
- * The service can reach a loopback listener only on the same host, which it is if its own URL is a loopback URL.
+ * Returns the URL to which the service can push commands. Null if the service cannot reach this worker, which then only
+ * polls. The service can reach a loopback listener only if it runs on this host, which is assumed if the service's URL
+ * is a loopback URL.
  */
-export function tunnelOf(
+export function findPushUrl(
   { tunnel, baseUrl }: Pick<Settings, 'tunnel' | 'baseUrl'>,
   { address, port, family }: AddressInfo,
 ): string | null {

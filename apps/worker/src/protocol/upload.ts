@@ -2,10 +2,10 @@ import { createReadStream, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { UploadBody, UploadTicket } from '@muster/contracts';
-import { isObject, textOf } from './command';
-import { reasonOf } from './callbacks';
-import { textOfBody, verdictOf, type Service, type Verdict } from './service';
-import { within } from '../host/waiting';
+import { isObject, stringOrEmpty } from './command';
+import { refusalReason } from './callbacks';
+import { serializeBody, verdictOf, type Service, type Verdict } from './service';
+import { withTimeout } from '../host/waiting';
 
 const sendMs = 15 * 60_000;
 
@@ -39,19 +39,19 @@ export async function sendUpload(
   const size = sizeOf(path);
   if (size === null) return { verdict: 'refused', reason: 'the file no longer exists', retryAfterMs: 0 };
   const contentType = types[extname(filename).toLowerCase()] ?? 'application/octet-stream';
-  const text = textOfBody<UploadBody>({ jobId, filename, contentType, size });
+  const text = serializeBody<UploadBody>({ jobId, filename, contentType, size });
   const ticket = await service.call<UploadTicket>({ method: 'POST', path: `/api/agents/${agentId}/uploads`, text });
   const { key, uploadUrl, method, headers } = ticket.body;
   const verdict = verdictOf(ticket.status);
-  if (verdict !== 'delivered' || !textOf(uploadUrl)) {
-    const reason = verdict === 'delivered' ? 'the response has no uploadUrl' : reasonOf(ticket);
+  if (verdict !== 'delivered' || !stringOrEmpty(uploadUrl)) {
+    const reason = verdict === 'delivered' ? 'the response has no uploadUrl' : refusalReason(ticket);
     return { verdict: verdict === 'delivered' ? 'later' : verdict, reason, retryAfterMs: ticket.retryAfterMs };
   }
 
   // The API key is for the service only: the store gets just the headers that the service returned.
-  const response = await within(sendMs, [signal], async (signal) => {
-    const answer = await fetch(new URL(textOf(uploadUrl), service.baseUrl), {
-      method: textOf(method) || 'PUT',
+  const response = await withTimeout(sendMs, [signal], async (signal) => {
+    const answer = await fetch(new URL(stringOrEmpty(uploadUrl), service.baseUrl), {
+      method: stringOrEmpty(method) || 'PUT',
       headers: {
         ...(isObject(headers) ? (headers as Record<string, string>) : { 'content-type': contentType }),
         'content-length': String(size),
@@ -67,7 +67,7 @@ export async function sendUpload(
   return {
     // A URL that the store refuses may have expired; the next attempt requests a new one.
     verdict: response.ok ? 'delivered' : 'later',
-    key: textOf(key),
+    key: stringOrEmpty(key),
     reason: `the object storage returned status ${response.status}`,
     retryAfterMs: 0,
   };

@@ -11,7 +11,7 @@ type DraftLocation = { folder: string; service: string; pack: string };
 
 /** Returns the draft that was last published from this folder, which the next draft should replace. */
 export function lastDraftOf({ folder, service, pack }: DraftLocation): string | null {
-  const found = read(folder).drafts.find((draft) => draft.service === service && draft.pack === pack);
+  const found = readDrafts(folder).drafts.find((draft) => draft.service === service && draft.pack === pack);
   return found?.runtimeBundleId ?? null;
 }
 
@@ -20,7 +20,7 @@ export function storeDraft(
   { folder, service, pack }: DraftLocation,
   { runtimeBundleId, digest }: { runtimeBundleId: string; digest: string },
 ): boolean {
-  const others = read(folder).drafts.filter((draft) => draft.service !== service || draft.pack !== pack);
+  const others = readDrafts(folder).drafts.filter((draft) => draft.service !== service || draft.pack !== pack);
   const draft = { service, pack, runtimeBundleId, digest, publishedAt: new Date().toISOString() };
   try {
     writeFileSync(join(folder, memoryFile), `${JSON.stringify({ drafts: [...others, draft] }, null, 2)}\n`);
@@ -30,7 +30,7 @@ export function storeDraft(
   }
 }
 
-function read(folder: string): Memory {
+function readDrafts(folder: string): Memory {
   const found = readJson<Partial<Memory>>(join(folder, memoryFile));
   return { drafts: Array.isArray(found?.drafts) ? found.drafts : [] };
 }

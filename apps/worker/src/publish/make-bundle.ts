@@ -24,10 +24,10 @@ export function makeBundle(folder: string): MadeBundle {
   } catch (error) {
     throw error instanceof ZipFault ? new Unpublishable(error.message) : error;
   }
-  const inventory = files.map(({ path, content }) => ({ path, size: content.length, sha256: sumOf(content) }));
-  return { zip, digest: `sha256:${sumOf(zip)}`, files: inventory };
+  const inventory = files.map(({ path, content }) => ({ path, size: content.length, sha256: sha256Of(content) }));
+  return { zip, digest: `sha256:${sha256Of(zip)}`, files: inventory };
 }
 
-function sumOf(bytes: Buffer): string {
+function sha256Of(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

@@ -40,14 +40,14 @@ const codes: [new (...args: never[]) => Error, number][] = [
 /** Runs `muster-worker pack …` and returns the exit code. */
 export async function packCommand(args: string[], { out, err }: Streams, stop: AbortSignal): Promise<number> {
   try {
-    return await run(args, out, stop);
+    return await runPackCommand(args, out, stop);
   } catch (error) {
-    err(`muster-worker: ${error instanceof HeadMoved ? explained(error) : messageOf(error)}\n`);
+    err(`muster-worker: ${error instanceof HeadMoved ? explainConflict(error) : messageOf(error)}\n`);
     return codes.find(([kind]) => error instanceof kind)?.[1] ?? 2;
   }
 }
 
-async function run(args: string[], out: (text: string) => void, stop: AbortSignal): Promise<number> {
+async function runPackCommand(args: string[], out: (text: string) => void, stop: AbortSignal): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -70,7 +70,7 @@ async function run(args: string[], out: (text: string) => void, stop: AbortSigna
   }
   if (verb !== 'publish' || !folder || more.length)
     throw new Error('usage: muster-worker pack publish <folder> --pack <id>; see --help');
-  const pack = idOf('--pack', values.pack);
+  const pack = requireId('--pack', values.pack);
   const bundle = makeBundle(folder);
   const bytes = bundle.files.reduce((sum, { size }) => sum + size, 0);
   const say = (text: string): void => (values.json ? undefined : out(`${text}\n`));
@@ -90,7 +90,11 @@ async function run(args: string[], out: (text: string) => void, stop: AbortSigna
   });
   const location = { folder, service: baseUrl, pack };
   const base =
-    values.base === undefined ? lastDraftOf(location) : values.base === 'none' ? null : idOf('--base', values.base);
+    values.base === undefined
+      ? lastDraftOf(location)
+      : values.base === 'none'
+        ? null
+        : requireId('--base', values.base);
   const service = new Service(baseUrl, () => apiKey, stop);
   const published = await publishBundle({ service, pack, bundle, base, force: values.force, stop });
   say(`published as the draft ${published.runtimeBundleId} of the pack ${pack}`);
@@ -100,7 +104,7 @@ async function run(args: string[], out: (text: string) => void, stop: AbortSigna
   return 0;
 }
 
-function explained({ current, expected, since }: HeadMoved): string {
+function explainConflict({ current, expected, since }: HeadMoved): string {
   const there = current ? `the current draft is ${current}${since ? ` (${since})` : ''}` : 'there is no draft';
   const meant = expected ? `this upload was based on ${expected}` : 'this upload was based on no draft';
   const goOn = current
@@ -109,7 +113,7 @@ function explained({ current, expected, since }: HeadMoved): string {
   return `nothing was published: ${there}, and ${meant} (draft_head_conflict).\n${goOn}`;
 }
 
-function idOf(flag: string, text: string | undefined): string {
+function requireId(flag: string, text: string | undefined): string {
   if (!text || !/^[\w-]{1,100}$/.test(text)) throw new Error(`${flag} requires an id`);
   return text;
 }

@@ -1,7 +1,7 @@
-import { isObject, textOf } from '../protocol/command';
+import { isObject, stringOrEmpty } from '../protocol/command';
 import { backoffMs } from '../protocol/backoff';
 import { type Answer, messageOf, type Service } from '../protocol/service';
-import { rest, within } from '../host/waiting';
+import { waitUnlessAborted, withTimeout } from '../host/waiting';
 import type { MadeBundle } from './make-bundle';
 
 export interface Published {
@@ -26,7 +26,7 @@ export class HeadMoved extends Error {
 
 const attempts = 4;
 const putMs = 15 * 60_000;
-/** The service checks the whole bundle in this time. */
+/** Timeout of a request, during which the service may check the whole bundle. */
 const finalizeMs = 5 * 60_000;
 
 interface Publishing {
@@ -44,15 +44,20 @@ interface Publishing {
 export async function publishBundle(publishing: Publishing): Promise<Published> {
   const { service, pack, bundle, stop } = publishing;
   const path = `/api/workflow-packs/${pack}/publish-from-vm`;
-  const ticket = await ask(service, `${path}/upload`, { fileName: 'bundle.zip', contentType: 'application/zip' }, stop);
-  const uploadKey = textOf((ticket as { uploadKey?: unknown }).uploadKey);
-  await put(ticket, service.baseUrl, bundle.zip, stop);
+  const ticket = await postWithRetries(
+    service,
+    `${path}/upload`,
+    { fileName: 'bundle.zip', contentType: 'application/zip' },
+    stop,
+  );
+  const uploadKey = stringOrEmpty((ticket as { uploadKey?: unknown }).uploadKey);
+  await uploadZip(ticket, service.baseUrl, bundle.zip, stop);
   let { base } = publishing;
   for (;;) {
     const body = { uploadKey, baseRuntimeBundleId: base, files: bundle.files };
     try {
-      const draft = await ask(service, `${path}/finalize`, body, stop);
-      return { runtimeBundleId: textOf(draft.runtimeBundleId), digest: textOf(draft.digest) };
+      const draft = await postWithRetries(service, `${path}/finalize`, body, stop);
+      return { runtimeBundleId: stringOrEmpty(draft.runtimeBundleId), digest: stringOrEmpty(draft.digest) };
     } catch (error) {
       if (!(error instanceof HeadMoved) || !publishing.force || error.current === base) throw error;
       // An upload can be finalized again after a conflict, to replace the current draft.
@@ -63,27 +68,35 @@ export async function publishBundle(publishing: Publishing): Promise<Published> 
 
 type JsonObject = Record<string, unknown>;
 
-/** Sends a request, and repeats it after no answer or a temporary error. Both requests may be repeated. */
-async function ask(service: Service, path: string, body: JsonObject, stop: AbortSignal): Promise<JsonObject> {
-  const answer = await insist(stop, async () => {
+/**
+ * Sends a POST request, and repeats it after no answer or a temporary error. Both requests of publishing are safe to
+ * repeat.
+ */
+async function postWithRetries(
+  service: Service,
+  path: string,
+  body: JsonObject,
+  stop: AbortSignal,
+): Promise<JsonObject> {
+  const answer = await retryAttempts(stop, async () => {
     const got = await service.call({ method: 'POST', path, text: JSON.stringify(body), timeoutMs: finalizeMs });
     if (got.status >= 500 || got.status === 429)
-      throw new Error(`the service returned status ${got.status}${detailOf(got)}`);
+      throw new Error(`the service returned status ${got.status}${detailSuffix(got)}`);
     return got;
   });
   if (answer.status < 300) return answer.body as JsonObject;
-  throw refusalOf(answer, body);
+  throw errorOfAnswer(answer, body);
 }
 
-async function put(ticket: JsonObject, baseUrl: string, zip: Buffer, stop: AbortSignal): Promise<void> {
+async function uploadZip(ticket: JsonObject, baseUrl: string, zip: Buffer, stop: AbortSignal): Promise<void> {
   const { uploadUrl, method, headers } = ticket;
-  const url = new URL(textOf(uploadUrl), baseUrl);
-  const status = await insist(stop, () =>
-    within(putMs, [stop], async (signal) => {
+  const url = new URL(stringOrEmpty(uploadUrl), baseUrl);
+  const status = await retryAttempts(stop, () =>
+    withTimeout(putMs, [stop], async (signal) => {
       // The API key is for the service only: the store gets just the headers that the service returned.
       const sent = isObject(headers) ? (headers as Record<string, string>) : { 'content-type': 'application/zip' };
       const answer = await fetch(url, {
-        method: textOf(method) || 'PUT',
+        method: stringOrEmpty(method) || 'PUT',
         headers: sent,
         body: new Uint8Array(zip),
         redirect: 'error',
@@ -97,37 +110,40 @@ async function put(ticket: JsonObject, baseUrl: string, zip: Buffer, stop: Abort
   if (status >= 300) throw new Refused(`the object storage rejected the upload with status ${status}`);
 }
 
-async function insist<T>(stop: AbortSignal, work: () => Promise<T>): Promise<T> {
+async function retryAttempts<T>(stop: AbortSignal, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
       if (stop.aborted || attempt === attempts) throw new Unreached(messageOf(error));
-      await rest(backoffMs(attempt), stop);
+      await waitUnlessAborted(backoffMs(attempt), stop);
     }
   }
 }
 
-function refusalOf(answer: Answer, body: JsonObject): Error {
+function errorOfAnswer(answer: Answer, body: JsonObject): Error {
   const response = answer.body as JsonObject;
   if (response.code === 'draft_head_conflict') {
-    const since = [textOf(response.createdBy), textOf(response.createdAt)].filter(Boolean).join(', ');
+    const since = [stringOrEmpty(response.createdBy), stringOrEmpty(response.createdAt)].filter(Boolean).join(', ');
     return new HeadMoved(
-      textOf(response.currentRuntimeBundleId) || null,
+      stringOrEmpty(response.currentRuntimeBundleId) || null,
       body.baseRuntimeBundleId as string | null,
       since,
     );
   }
   const faults = Array.isArray(response.errors) ? response.errors.filter(isObject) : [];
   const lines = faults.map(({ path, field, reason, message }) => {
-    const [where, reasonText] = [textOf(path) || textOf(field), textOf(reason) || textOf(message)];
+    const [where, reasonText] = [
+      stringOrEmpty(path) || stringOrEmpty(field),
+      stringOrEmpty(reason) || stringOrEmpty(message),
+    ];
     return `\n  ${where ? `${where}: ` : ''}${reasonText}`;
   });
-  const word = textOf(response.code) ? ` (${textOf(response.code)})` : '';
-  return new Refused(`the service returned status ${answer.status}${word}${detailOf(answer)}${lines.join('')}`);
+  const word = stringOrEmpty(response.code) ? ` (${stringOrEmpty(response.code)})` : '';
+  return new Refused(`the service returned status ${answer.status}${word}${detailSuffix(answer)}${lines.join('')}`);
 }
 
-function detailOf({ body }: Answer): string {
-  const detail = textOf((body as JsonObject).detail);
+function detailSuffix({ body }: Answer): string {
+  const detail = stringOrEmpty((body as JsonObject).detail);
   return detail ? `: ${detail}` : '';
 }

@@ -49,7 +49,7 @@ describe('muster-worker pack publish', () => {
   const credentials = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
   const publish = (...more: string[]) => call(['pack', 'publish', folder, '--pack', service.packId, ...more]);
 
-  it('makes the same bundle from the same files, for any order and time in which they were written', async () => {
+  it('a bundle depends only on its files, not on the order and the time in which they were written', async () => {
     await publish();
     const copy = join(around, 'copy');
     mkdirSync(join(copy, 'lib'), { recursive: true });
@@ -66,7 +66,7 @@ describe('muster-worker pack publish', () => {
     expect(await digest(copy)).not.toBe(await digest(folder));
   });
 
-  it('replaces the draft that it published last, and explains a conflict with another user’s draft', async () => {
+  it('pack publish replaces the draft that it published last, and explains a conflict with another draft', async () => {
     expect((await publish()).code).toBe(0);
     const first = service.head;
     expect((await publish()).code).toBe(0);
@@ -86,7 +86,7 @@ describe('muster-worker pack publish', () => {
     expect(new Set(service.published.map(({ zip }) => zip.toString('base64'))).size).toBe(1);
   });
 
-  it('lists the errors of a bundle by path, and repeats a request only if that may help', async () => {
+  it('pack publish lists the errors of a bundle by path, and repeats a request only if that may help', async () => {
     const errors = [
       { path: 'lib/helper.py', reason: 'digest_mismatch' },
       { path: 'main.py', reason: 'missing_in_zip' },
@@ -115,11 +115,11 @@ describe('muster-worker pack publish', () => {
     expect([away.code, away.err]).toEqual([4, expect.stringContaining('ECONNREFUSED')]);
   });
 
-  it('refuses links, missing folders and empty folders before anything is sent', async () => {
+  it('pack publish refuses links, missing folders and empty folders before it sends anything', async () => {
     symlinkSync('/etc/passwd', join(folder, 'lib', 'link'));
     expect(await publish()).toMatchObject({
       code: 1,
-      err: expect.stringContaining('lib/link is a link to /etc/passwd: replace it with the file'),
+      err: expect.stringContaining('lib/link is a link to /etc/passwd; replace it with the file'),
     });
     const refused = async (path: string) => (await call(['pack', 'publish', path, '--pack', service.packId])).err;
     expect(await refused(join(around, 'nothing'))).toContain('is not a folder');
@@ -128,7 +128,7 @@ describe('muster-worker pack publish', () => {
     expect(service.published).toEqual([]);
   });
 
-  it('uses the service and the key of this machine’s worker, and prefers the key of a repair', async () => {
+  it('pack publish uses the service and the key of this machine’s worker, and prefers a repair’s key', async () => {
     const fake = await FakeService.start();
     fake.apiKeys.push(service.key);
     const worker = new WorkerHarness(fake);

@@ -46,7 +46,7 @@ describe('muster-worker pack publish', () => {
   const credentials = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
   const publish = (...more: string[]) => call(['pack', 'publish', folder, '--pack', service.packId, ...more]);
 
-  it('publishes the files of the folder with their inventory, without caches and metadata of the folder', async () => {
+  it('pack publish sends the files of a folder with their inventory, without caches and folder metadata', async () => {
     write({ '__pycache__/x.pyc': 'x', 'lib/__pycache__/y.pyc': 'y', '.git/HEAD': 'z' });
     const { code, out } = await publish();
     expect([code, out]).toEqual([0, expect.stringContaining(`published as the draft ${service.head!}`)]);
@@ -68,7 +68,7 @@ describe('muster-worker pack publish', () => {
     return path;
   }
 
-  it('prints its help, and exits with 2 after wrong arguments', async () => {
+  it('muster-worker prints its help, and exits with 2 after wrong arguments', async () => {
     const help = await call(['pack', '--help'], {});
     expect([help.code, help.out]).toEqual([
       0,

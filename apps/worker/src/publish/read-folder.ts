@@ -8,7 +8,7 @@ export const memoryFile = '.muster-pack.json';
 const leftOut = new Set(['__pycache__', '.git', '.DS_Store', memoryFile]);
 export const limits = { bytes: 512 * 1024 * 1024, entries: 10_000, ratio: 100 };
 
-/** The folder cannot be published without a change. */
+/** Error of a folder that must be changed before it can be published. */
 export class Unpublishable extends Error {}
 
 /** Returns every file in a folder, with its path relative to the folder. */

@@ -3,21 +3,21 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Chromium, type ChromiumOptions, type Params } from '../browser/chromium';
-import { writeWhole } from '../host/files';
+import { writeAtomically } from '../host/files';
 import { Film } from './film';
 import { pageScript } from './page-script';
 import { RecordedSteps } from './recorded-steps';
 
 export interface BrowserRecordingOptions {
   browser: Omit<ChromiumOptions, 'flags'>;
-  /** Files for the video and the events. */
+  /** Paths of the files for the video and the events. Without a path, no video is recorded. */
   files: { film: string | null; events: string };
   title: string;
   startUrl: string | null;
 }
 
 interface Tab {
-  /** Also the id of the main frame. */
+  /** Id of the tab's DevTools target, which is also the id of its main frame. */
   targetId: string;
   url: string;
   /** Whether the page itself has requested a navigation. */
@@ -25,10 +25,13 @@ interface Tab {
   isReady: Promise<unknown>;
 }
 
-/** Time after which the page script has reported the end of a scroll, which it waits 150 ms for. */
+/**
+ * Time to wait before the recording ends, so that the page script can report a scroll, which it does 150 ms after the
+ * scroll.
+ */
 const settleMs = 250;
 
-/** A browser in which a person works, and the person's actions as steps. */
+/** Records the actions of a person in a browser as steps, and the pages as a video. */
 export class BrowserRecording {
   private readonly steps = new RecordedSteps();
   private readonly binding = `watch${randomBytes(8).toString('hex')}`;
@@ -77,7 +80,7 @@ export class BrowserRecording {
     await this.browser.close();
     const video = (await this.film?.end()) ?? null;
     const { events } = this.options.files;
-    writeWhole(events, JSON.stringify(this.steps.recording(this.options.title), null, 2));
+    writeAtomically(events, JSON.stringify(this.steps.recording(this.options.title), null, 2));
     return { video, events, steps: this.steps.count, leftOut: this.steps.leftOut };
   }
 

@@ -10,7 +10,7 @@ describe('Recorded steps', () => {
     steps = new RecordedSteps();
   });
 
-  it('combine successive changes of a field, and successive scrolls, into one step', () => {
+  it('successive changes of a field, and successive scrolls, become one recorded step', () => {
     for (const value of ['C', 'C-', 'C-7']) say({ kind: 'change', ...field('#claim'), value });
     for (const y of [10, 90]) say({ kind: 'scroll', x: 0, y });
     say({ kind: 'change', ...field('#claim'), value: 'C-8' });
@@ -21,13 +21,13 @@ describe('Recorded steps', () => {
     ]);
   });
 
-  it('replace the two clicks of a double click by one step', () => {
+  it('a double click is recorded as one step instead of its two clicks', () => {
     const at = { ...field('#row'), offsetX: 1, offsetY: 2 };
     for (const kind of ['click', 'click', 'click', 'doubleClick']) say({ kind, ...at });
     expect(recorded().map(({ type }) => type)).toEqual(['click', 'doubleClick']);
   });
 
-  it('replace the two clicks of a double click even if the page scrolled in between', () => {
+  it('a double click is recorded as one step even if the page scrolled between its two clicks', () => {
     const at = { ...field('#row'), offsetX: 1, offsetY: 2 };
     say({ kind: 'click', ...at });
     say({ kind: 'scroll', x: 0, y: 40 });
@@ -35,7 +35,7 @@ describe('Recorded steps', () => {
     expect(recorded().map(({ type }) => type)).toEqual(['scroll', 'doubleClick']);
   });
 
-  it('never contain a password, not even in a URL or in another text', () => {
+  it('recorded steps never contain a password, not even in a URL or in another text', () => {
     const secretly = { metadata: { secret: true } };
     const secret = 'p&ss wörd/1';
     say({ kind: 'change', ...field('#secret'), secret: 'p&' });
@@ -67,7 +67,7 @@ describe('Recorded steps', () => {
     expect(JSON.stringify(recorded())).not.toContain('other-secret');
   });
 
-  it('attach a navigation of the page to the last step of its tab, and record a typed URL as a step', () => {
+  it('a navigation by the page is attached to the last step of its tab, and a typed URL is a new step', () => {
     steps.navigated('main', 'https://a.example/', false);
     steps.navigated('main', 'https://a.example/welcome', true);
     say({ kind: 'click', ...field('#help') });
@@ -81,7 +81,7 @@ describe('Recorded steps', () => {
     ]);
   });
 
-  it('contain the modifier keys that were held', () => {
+  it('a recorded key press contains the modifier keys that were held', () => {
     say({ kind: 'key', key: 'b', held: ['Control', 'Alt'] });
     expect(recorded().map(({ type, key }) => `${String(type)} ${String(key)}`)).toEqual([
       'keyDown Control',
@@ -93,7 +93,7 @@ describe('Recorded steps', () => {
     ]);
   });
 
-  it('ignore invalid events, and end at the maximum number of steps of a workflow', () => {
+  it('invalid events are not recorded, and a recording ends at a workflow’s maximum number of steps', () => {
     for (const text of [
       '',
       '[]',

@@ -1,4 +1,4 @@
-import { isObject, textOf } from '../protocol/command';
+import { isObject, stringOrEmpty } from '../protocol/command';
 
 export type Step = Record<string, unknown>;
 
@@ -7,7 +7,7 @@ const maxSteps = 2000;
 const shortestSecret = 4;
 
 /**
- * A person's actions, as the steps of a recording of Chrome's DevTools Recorder. A typed password is not part of the
+ * Collects a person's actions as steps in the format of Chrome's DevTools Recorder. A typed password is not part of the
  * steps: a variable replaces it wherever it appears.
  */
 export class RecordedSteps {
@@ -31,19 +31,31 @@ export class RecordedSteps {
 
   /** Adds an event that the page script reported in a tab. Invalid events are ignored. */
   happened(text: string, target: string): void {
-    const event = parse(text);
+    const event = parseEvent(text);
     const { kind, frame, selectors, value, secret, key, held, x, y, offsetX, offsetY, button } = event;
-    const where = { target, ...(isPath(frame) ? { frame } : {}) };
+    const where = { target, ...(isFramePath(frame) ? { frame } : {}) };
     if (kind === 'key') return this.key(String(key).slice(0, 50), Array.isArray(held) ? held.map(String) : [], where);
     const element = isSelectors(selectors) ? { ...where, selectors } : null;
-    if (kind === 'scroll') return this.replaceOrPush({ type: 'scroll', ...(element ?? where), x: int(x), y: int(y) });
+    if (kind === 'scroll')
+      return this.replaceOrPush({
+        type: 'scroll',
+        ...(element ?? where),
+        x: finiteNumberOrZero(x),
+        y: finiteNumberOrZero(y),
+      });
     if (!element) return;
     if (kind === 'change') {
-      if (typeof secret !== 'string') return this.replaceOrPush({ type: 'change', ...element, value: textOf(value) });
+      if (typeof secret !== 'string')
+        return this.replaceOrPush({ type: 'change', ...element, value: stringOrEmpty(value) });
       const variable = this.variableFor(element, secret);
       return this.replaceOrPush({ type: 'change', ...element, value: variable, metadata: { secret: true } });
     }
-    const pointed = { ...element, offsetX: int(offsetX), offsetY: int(offsetY), ...(button ? { button } : {}) };
+    const pointed = {
+      ...element,
+      offsetX: finiteNumberOrZero(offsetX),
+      offsetY: finiteNumberOrZero(offsetY),
+      ...(button ? { button } : {}),
+    };
     if (kind === 'click') this.push({ type: 'click', ...pointed });
     if (kind === 'doubleClick') {
       this.removeClicks(element);
@@ -52,7 +64,8 @@ export class RecordedSteps {
   }
 
   /**
-   * Adds a navigation: to the step that caused it if the page itself navigated (`byPage`), else as a step of its own.
+   * Adds a navigation. If the page itself navigated (`byPage`), the navigation is added to the step that caused it,
+   * otherwise as a separate step.
    */
   navigated(target: string, url: string, byPage: boolean): void {
     const asserted = [{ type: 'navigation', url, title: '' }];
@@ -69,9 +82,9 @@ export class RecordedSteps {
   recording(title: string): { title: string; steps: Step[] } {
     const byLength = [...this.secrets.values()].sort((one, other) => other.value.length - one.value.length);
     const forms = byLength.flatMap(({ name, value }) =>
-      value.length < shortestSecret ? [] : spellingsOf(value).map((spelling) => [spelling, `{{${name}}}`] as const),
+      value.length < shortestSecret ? [] : encodingsOf(value).map((spelling) => [spelling, `{{${name}}}`] as const),
     );
-    return clean({ title, steps: this.steps }, forms) as { title: string; steps: Step[] };
+    return replaceTexts({ title, steps: this.steps }, forms) as { title: string; steps: Step[] };
   }
 
   private key(key: string, held: string[], where: Step): void {
@@ -85,7 +98,7 @@ export class RecordedSteps {
   private removeClicks(element: Step): void {
     for (let at = this.steps.length - 1, left = 2; at >= 0 && left > 0; at -= 1) {
       const step = this.steps[at]!;
-      if (isOf(step, 'click', element)) {
+      if (isStepOnSameElement(step, 'click', element)) {
         this.steps.splice(at, 1);
         left -= 1;
       } else if (step.type !== 'scroll') return;
@@ -94,7 +107,7 @@ export class RecordedSteps {
 
   /** Adds a step, which replaces a previous step of the same kind and element, because only the final state counts. */
   private replaceOrPush(step: Step): void {
-    if (isOf(this.steps.at(-1), String(step.type), step)) this.steps.pop();
+    if (isStepOnSameElement(this.steps.at(-1), String(step.type), step)) this.steps.pop();
     this.push(step);
   }
 
@@ -112,28 +125,28 @@ export class RecordedSteps {
   }
 }
 
-function isOf(step: Step | undefined, type: string, { target, frame, selectors }: Step): boolean {
+function isStepOnSameElement(step: Step | undefined, type: string, { target, frame, selectors }: Step): boolean {
   const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
   return step?.type === type && step.target === target && same(step.frame, frame) && same(step.selectors, selectors);
 }
 
-function spellingsOf(value: string): string[] {
+function encodingsOf(value: string): string[] {
   const form = new URLSearchParams({ '': value }).toString().slice(1);
   return [...new Set([value, encodeURIComponent(value), encodeURI(value), form])];
 }
 
-function clean(value: unknown, forms: readonly (readonly [string, string])[]): unknown {
+function replaceTexts(value: unknown, forms: readonly (readonly [string, string])[]): unknown {
   if (typeof value === 'string') return forms.reduce((text, [from, to]) => text.replaceAll(from, to), value);
-  if (Array.isArray(value)) return value.map((each) => clean(each, forms));
+  if (Array.isArray(value)) return value.map((each) => replaceTexts(each, forms));
   if (!isObject(value)) return value;
   const own = ([name, inner]: [string, unknown]): [string, unknown] => [
     name,
-    name === 'type' ? inner : clean(inner, forms),
+    name === 'type' ? inner : replaceTexts(inner, forms),
   ];
   return Object.fromEntries(Object.entries(value).map(own));
 }
 
-function parse(text: string): Record<string, unknown> {
+function parseEvent(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : {};
@@ -142,7 +155,7 @@ function parse(text: string): Record<string, unknown> {
   }
 }
 
-function isPath(frame: unknown): frame is number[] {
+function isFramePath(frame: unknown): frame is number[] {
   return Array.isArray(frame) && frame.length > 0 && frame.every((each) => Number.isInteger(each) && each >= 0);
 }
 
@@ -155,6 +168,6 @@ function isSelectors(value: unknown): value is string[][] {
   );
 }
 
-function int(value: unknown): number {
+function finiteNumberOrZero(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }

@@ -72,7 +72,7 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
   const eventsOf = ({ output }: Json) => JSON.parse(service.uploads.get(output.events)!.toString());
   const browsers = () => processesOf('PATH=', worker.folder);
 
-  itRecords('leaves the person’s actions as steps, and a video', async () => {
+  itRecords('a browser recording produces the person’s actions as steps, and a video', async () => {
     await worker.start({ DISPLAY: '' });
     const started = await answer('start_recording', { recordingId: 'r-1', name: 'Sign in', startUrl: `${url}/` });
     expect(started).toMatchObject({
@@ -139,7 +139,7 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
     expect(await answer('stop_recording', { recordingId: 'r-1' })).toMatchObject({ status: 'failed' });
   });
 
-  itRecords('leaves only its steps if there is no ffmpeg, and reports that', async () => {
+  itRecords('a browser recording without ffmpeg produces only its steps, and reports that', async () => {
     const bin = join(worker.folder, 'bin');
     mkdirSync(bin);
     symlinkSync(execFileSync('sh', ['-c', 'command -v python3'], { encoding: 'utf8' }).trim(), join(bin, 'python3'));
@@ -152,18 +152,21 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
     expect(output.key).toBe(output.events);
   });
 
-  itRecords('does not start if its first page cannot be opened, and leaves nothing behind', async () => {
-    await worker.start({ DISPLAY: '' });
-    const failed = await answer('start_recording', { recordingId: 'r-1', startUrl: 'http://127.0.0.1:1/' });
-    expect(failed).toMatchObject({
-      status: 'failed',
-      error: expect.stringContaining('127.0.0.1:1/ could not be opened'),
-    });
-    await waitFor('the browser to end', () => browsers().length === 0);
-    expect(readdirSync(join(worker.folder, 'recordings'))).toEqual([]);
-  });
+  itRecords(
+    'a browser recording does not start if its first page cannot be opened, and leaves nothing behind',
+    async () => {
+      await worker.start({ DISPLAY: '' });
+      const failed = await answer('start_recording', { recordingId: 'r-1', startUrl: 'http://127.0.0.1:1/' });
+      expect(failed).toMatchObject({
+        status: 'failed',
+        error: expect.stringContaining('127.0.0.1:1/ could not be opened'),
+      });
+      await waitFor('the browser to end', () => browsers().length === 0);
+      expect(readdirSync(join(worker.folder, 'recordings'))).toEqual([]);
+    },
+  );
 
-  itRecords('ends with a worker that is killed, and the next worker removes its files', async () => {
+  itRecords('a browser recording ends if its worker is killed, and the next worker removes its files', async () => {
     await worker.start({ DISPLAY: '' });
     await answer('start_recording', { recordingId: 'r-1' });
     expect(browsers().length).toBeGreaterThan(0);
@@ -175,7 +178,7 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
     expect(await answer('stop_recording', { recordingId: 'r-1' })).toMatchObject({ status: 'failed' });
   });
 
-  it('cannot be started without a browser, and the screen cannot be recorded without a display', async () => {
+  it('a recording cannot be started without a browser, and not of the screen without a display', async () => {
     await worker.start({ DISPLAY: '', CHROMIUM: '/nowhere/chromium' });
     for (const [payload, code] of [
       [{}, 'browser_unavailable'],

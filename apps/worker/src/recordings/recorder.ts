@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { noBrowser, type Extensions } from '../browser/extensions';
 import { findBrowser, findProgram } from '../browser/find-browser';
-import { textOf, type Command, type Result } from '../protocol/command';
+import { stringOrEmpty, type Command, type Result } from '../protocol/command';
 import { messageOf, type Service } from '../protocol/service';
 import { closeTemporaryFolder } from '../host/short-folder';
 import { sendUpload } from '../protocol/upload';
@@ -38,10 +38,10 @@ const noScreen: Result = {
   error: 'the screen of this machine cannot be recorded: it needs a display and ffmpeg',
 };
 
-/** Records the screen with ffmpeg, or a separate browser with the actions in it. */
+/** Records the screen with ffmpeg, or a separate browser with the person's actions. */
 export class Recorder {
   private readonly recordings = new Map<string, ActiveRecording>();
-  /** Recordings that were stopped. If their start command arrives later, it starts nothing. */
+  /** Ids of stopped recordings. A start command that arrives after its stop command starts nothing. */
   private readonly stopped = new Set<string>();
 
   constructor(private readonly options: RecorderOptions) {
@@ -53,7 +53,7 @@ export class Recorder {
   }
 
   async perform({ kind, payload }: Command): Promise<Result> {
-    const requested = textOf(payload.recordingId);
+    const requested = stringOrEmpty(payload.recordingId);
     const recordingId = /^[A-Za-z0-9][\w-]{0,99}$/.test(requested) ? requested : randomUUID();
     if (kind === 'start_recording') return this.start(recordingId, payload);
     if (kind === 'stop_recording') this.stopped.add(recordingId);
@@ -88,7 +88,7 @@ export class Recorder {
 
   private kindOf({ kind, startUrl }: Record<string, unknown>): Kind {
     if (kind === 'screen' || kind === 'browser') return kind;
-    return this.isScreen() && !textOf(startUrl) ? 'screen' : 'browser';
+    return this.isScreen() && !stringOrEmpty(startUrl) ? 'screen' : 'browser';
   }
 
   private isScreen(): boolean {
@@ -119,8 +119,8 @@ export class Recorder {
     const recording = await BrowserRecording.start({
       browser: { program, folder: join(folder, 'browser'), env: base, headless, extensions: extensions.paths() },
       files: { film: isFilmed ? join(folder, 'film.mkv') : null, events: join(folder, 'events.json') },
-      title: textOf(payload.name) || 'Recording',
-      startUrl: textOf(payload.startUrl) || null,
+      title: stringOrEmpty(payload.name) || 'Recording',
+      startUrl: stringOrEmpty(payload.startUrl) || null,
     });
     const unfilmed = isFilmed ? {} : { note: 'there is no ffmpeg on this machine, so there is no video' };
     const stop = async (): Promise<RecordedFiles> => {
@@ -147,7 +147,7 @@ export class Recorder {
         if (verdict !== 'delivered') throw new Error(reason);
         keys[name] = key!;
       }
-      // An older service reads only one file, by this name.
+      // An older service reads only one file, from the field `key`.
       const key = keys['video'] ?? keys['events'];
       if (!key) return { status: 'failed', error: 'the recording produced no file' };
       return { status: 'success', output: { recordingId, kind, key, ...keys, ...more } };

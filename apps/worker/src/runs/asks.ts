@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { AskedQuestion, AskQuestionBody, GivenTotp, GiveTotpBody, QuestionForWorker } from '@muster/contracts';
-import { readJson, writeWhole } from '../host/files';
+import { readJson, writeAtomically } from '../host/files';
 import type { LocalLog } from '../host/local-log';
-import { rest } from '../host/waiting';
+import { waitUnlessAborted } from '../host/waiting';
 import { backoffMs } from '../protocol/backoff';
-import { reasonOf } from '../protocol/callbacks';
-import { isObject, textOf } from '../protocol/command';
-import { type Answer as ServiceAnswer, messageOf, type Service, textOfBody, verdictOf } from '../protocol/service';
+import { refusalReason } from '../protocol/callbacks';
+import { isObject, stringOrEmpty } from '../protocol/command';
+import { type Answer as ServiceAnswer, messageOf, type Service, serializeBody, verdictOf } from '../protocol/service';
 import { sendUpload } from '../protocol/upload';
 import type { KnownSecrets } from './redactor';
 
@@ -19,7 +19,10 @@ export const answersFolder = 'answers';
 const lookEveryMs = 20_000;
 const waitSeconds = 25;
 const longestAsk = 1024 * 1024;
-/** Timeout of a request for a TOTP code. The code may be the next window's; it is answered when that window starts. */
+/**
+ * Timeout of a request for a TOTP code, in milliseconds. If the service sends the code of the next time window, it
+ * answers only when that window starts.
+ */
 const longestWindowMs = 10 * 60_000;
 
 export interface AsksContext {
@@ -40,17 +43,20 @@ interface Answer {
   secret?: boolean;
 }
 
-/** Returns the codes that the run has received, because a worker that takes it over must redact them too. */
-export function codesIn(root: string): string[] {
-  return namesIn(join(root, answersFolder)).flatMap((name) => {
+/**
+ * Returns the one-time codes that the run has received, because a worker that takes the run over must redact them too.
+ */
+export function readReceivedCodes(root: string): string[] {
+  return fileNamesIn(join(root, answersFolder)).flatMap((name) => {
     const { secret, answer } = readJson<Partial<Answer>>(join(root, answersFolder, name)) ?? {};
     return secret && typeof answer === 'string' ? [answer] : [];
   });
 }
 
 /**
- * Questions of a run to people. The script writes a question to a file and waits for a file with the answer, so it does
- * not need the service, and a restart of the worker does not affect it. The service stores each question once.
+ * Sends the questions of a run to people. The script writes a question to a file and waits for a file with the answer,
+ * so it does not need the service, and a restart of the worker does not affect it. The service stores each question
+ * once.
  */
 export class Asks {
   private readonly followed = new Set<string>();
@@ -64,7 +70,7 @@ export class Asks {
 
   /** Sends the script's new questions to the service. */
   look(): void {
-    for (const name of namesIn(join(this.root, asksFolder))) {
+    for (const name of fileNamesIn(join(this.root, asksFolder))) {
       const key = basename(name, '.json');
       if (this.followed.has(key)) continue;
       this.followed.add(key);
@@ -78,11 +84,16 @@ export class Asks {
 
   /** Stores the answer that an `answer` command contains. */
   give({ questionKey, status, answer, reason, kind }: Record<string, unknown>): void {
-    const key = textOf(questionKey);
+    const key = stringOrEmpty(questionKey);
     if (!keyPattern.test(key)) return;
     // An answer of any type arrives as JSON text.
     const value: unknown = typeof answer === 'string' ? JSON.parse(answer) : undefined;
-    this.write(key, { status: textOf(status), answer: value, reason: textOf(reason) || null, secret: kind === 'code' });
+    this.write(key, {
+      status: stringOrEmpty(status),
+      answer: value,
+      reason: stringOrEmpty(reason) || null,
+      secret: kind === 'code',
+    });
   }
 
   end(): void {
@@ -93,13 +104,13 @@ export class Asks {
     const { service, log } = this.context;
     const request = readJson<Record<string, unknown>>(join(this.root, asksFolder, `${key}.json`));
     if (!isObject(request)) return this.write(key, { status: 'refused', error: 'the question cannot be read' });
-    if (textOf(request.totp)) return this.fetchCode(key, textOf(request.totp));
+    if (stringOrEmpty(request.totp)) return this.fetchCode(key, stringOrEmpty(request.totp));
     const question = this.context.secrets.redactor.deep(request);
     const askedAt = Date.now();
     const screenshotKey = await this.screenshotOf(request);
     const fields = { ...question, screenshotFile: undefined, questionKey: key, screenshotKey };
     const textNow = (): string =>
-      textOfBody<AskQuestionBody>({
+      serializeBody<AskQuestionBody>({
         ...(fields as unknown as AskQuestionBody),
         askedMsAgo: Math.min(600_000, Date.now() - askedAt),
       });
@@ -107,15 +118,15 @@ export class Asks {
       return this.write(key, { status: 'refused', error: 'the question is too large' });
     const path = `/api/jobs/${this.jobId}/questions`;
     const answer = await this.insist(() => service.call<AskedQuestion>({ method: 'POST', path, text: textNow() }));
-    const questionId = textOf(answer.body.questionId);
+    const questionId = stringOrEmpty(answer.body.questionId);
     if (verdictOf(answer.status) !== 'delivered' || !questionId) {
-      return this.write(key, { status: 'refused', error: reasonOf(answer) });
+      return this.write(key, { status: 'refused', error: refusalReason(answer) });
     }
-    log('info', 'the run waits for an answer', { jobId: this.jobId, questionId });
+    log('info', 'the run asked a person and waits for the answer', { jobId: this.jobId, questionId });
     // A question that was answered while no worker ran has its answer at once.
     let wait = answer.body.status === 'open' ? 0 : waitSeconds;
     while (!this.isAnswered(key)) {
-      if (wait === 0) await rest(lookEveryMs, this.over.signal);
+      if (wait === 0) await waitUnlessAborted(lookEveryMs, this.over.signal);
       this.over.signal.throwIfAborted();
       if (this.isAnswered(key)) return;
       await this.fetch(key, `${path}/${questionId}?wait=${wait}`);
@@ -125,12 +136,12 @@ export class Asks {
 
   private async fetchCode(key: string, name: string): Promise<void> {
     const path = `/api/jobs/${this.jobId}/totp`;
-    const text = textOfBody<GiveTotpBody>({ key: name });
+    const text = serializeBody<GiveTotpBody>({ key: name });
     const call = () => this.context.service.call<GivenTotp>({ method: 'POST', path, text, timeoutMs: longestWindowMs });
     const { status, body } = await this.insist(call);
     if (verdictOf(status) !== 'delivered')
-      return this.write(key, { status: 'refused', error: reasonOf({ status, body }) });
-    this.write(key, { status: 'answered', answer: textOf(body.code), secret: true });
+      return this.write(key, { status: 'refused', error: refusalReason({ status, body }) });
+    this.write(key, { status: 'answered', answer: stringOrEmpty(body.code), secret: true });
   }
 
   private async fetch(key: string, path: string): Promise<void> {
@@ -138,12 +149,12 @@ export class Asks {
     const answer = await this.insist(() => service.call<QuestionForWorker>({ method: 'GET', path, timeoutMs: 60_000 }));
     const { status, answer: value, reason, kind } = answer.body;
     if (verdictOf(answer.status) !== 'delivered')
-      return this.write(key, { status: 'refused', error: reasonOf(answer) });
+      return this.write(key, { status: 'refused', error: refusalReason(answer) });
     if (status === 'open') return;
     this.write(key, {
-      status: textOf(status),
+      status: stringOrEmpty(status),
       answer: value,
-      reason: textOf(reason) || null,
+      reason: stringOrEmpty(reason) || null,
       secret: kind === 'code',
     });
   }
@@ -151,7 +162,7 @@ export class Asks {
   /** Uploads the question's screenshot and returns its key. If that fails, the question is sent without one. */
   private async screenshotOf({ screenshotFile }: Record<string, unknown>): Promise<string | undefined> {
     const { service, facts, log } = this.context;
-    const name = textOf(screenshotFile);
+    const name = stringOrEmpty(screenshotFile);
     if (!/^[0-9a-f]{32}$/.test(name)) return undefined;
     const path = join(this.root, 'uploads', name);
     const upload = { path, filename: 'question.png', jobId: this.jobId, agentId: facts.agentId };
@@ -159,7 +170,7 @@ export class Asks {
       const sent = await sendUpload(service, upload, this.over.signal).catch(() => null);
       if (sent?.verdict === 'delivered') return sent.key;
       if (sent?.verdict === 'refused') break;
-      await rest(backoffMs(attempt, undefined, sent?.retryAfterMs), this.over.signal);
+      await waitUnlessAborted(backoffMs(attempt, undefined, sent?.retryAfterMs), this.over.signal);
     }
     log('warn', 'could not upload the screenshot of a question; sending the question without it', {
       jobId: this.jobId,
@@ -172,7 +183,7 @@ export class Asks {
       this.over.signal.throwIfAborted();
       const answer = await call().catch(() => null);
       if (answer && verdictOf(answer.status) !== 'later') return answer;
-      await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), this.over.signal);
+      await waitUnlessAborted(backoffMs(attempt, undefined, answer?.retryAfterMs), this.over.signal);
     }
   }
 
@@ -181,7 +192,7 @@ export class Asks {
     if (this.over.signal.aborted || this.isAnswered(key)) return;
     if (answer.secret && typeof answer.answer === 'string') this.context.secrets.learn(answer.answer);
     mkdirSync(join(this.root, answersFolder), { recursive: true, mode: 0o700 });
-    writeWhole(join(this.root, answersFolder, `${key}.json`), JSON.stringify(answer));
+    writeAtomically(join(this.root, answersFolder, `${key}.json`), JSON.stringify(answer));
   }
 
   private isAnswered(key: string): boolean {
@@ -191,7 +202,7 @@ export class Asks {
 
 const keyPattern = /^[0-9a-f]{32}$/;
 
-function namesIn(folder: string): string[] {
+function fileNamesIn(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => /^[0-9a-f]{32}\.json$/.test(name));
   } catch {

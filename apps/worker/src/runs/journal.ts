@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeWhole } from '../host/files';
+import { writeAtomically } from '../host/files';
 import type { Kind } from '../protocol/command';
 
 interface Entry {
@@ -98,7 +98,7 @@ export class Journal {
       JSON.stringify({ start: id, kind, jobId, at }),
       ...(finished ? [JSON.stringify({ end: id })] : []),
     ]);
-    writeWhole(this.path, lines.map((line) => `${line}\n`).join(''));
+    writeAtomically(this.path, lines.map((line) => `${line}\n`).join(''));
     this.entries.clear();
     for (const entry of retained) this.entries.set(entry.id, entry);
     this.lines = lines.length;

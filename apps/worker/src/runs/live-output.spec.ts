@@ -18,7 +18,7 @@ describe('Live output', () => {
     return { sent, end, print: (text: string) => void (printed += Buffer.from(text).toString('latin1')) };
   };
 
-  it('is sent as it is printed, and only if it has grown', async () => {
+  it('live output is sent while it is printed, and only if it has grown', async () => {
     const { sent, end, print } = startStreaming([]);
     print('first 🦷\n');
     await waitFor('the first line', () => sent.length === 1);
@@ -28,7 +28,7 @@ describe('Live output', () => {
     expect(sent).toEqual(['first 🦷\n', 'first 🦷\nsecond\n']);
   });
 
-  it('never contains a secret or the beginning of one', async () => {
+  it('live output never contains a secret or the beginning of a secret', async () => {
     const { sent, end, print } = startStreaming(['horse battery staple']);
     print('the key is horse batt');
     await waitFor('the text before it', () => sent.length === 1);
@@ -38,7 +38,7 @@ describe('Live output', () => {
     expect(sent).toEqual(['the key is ', 'the key is [redacted], as ever\n']);
   });
 
-  it('is cut to its end if it is long, starting at a line and without the end of a secret', async () => {
+  it('only the end of long live output is sent, and does not start with a part of a secret', async () => {
     const { sent, end, print } = startStreaming(['horse battery staple']);
     print('x'.repeat(60_000));
     print(' horse battery staple');
@@ -50,7 +50,7 @@ describe('Live output', () => {
     expect(sent[0]).not.toContain('staple');
   });
 
-  it('is not sent any more once the service has refused it', async () => {
+  it('live output is not sent any more once the service has refused it', async () => {
     const { sent, end, print } = startStreaming([], () => Promise.resolve(false));
     print('first');
     await waitFor('the first', () => sent.length === 1);

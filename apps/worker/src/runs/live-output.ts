@@ -1,10 +1,10 @@
 import type { CommandOutputBody } from '@muster/contracts';
-import { type Service, textOfBody, verdictOf } from '../protocol/service';
-import { readable, type Redactor } from './redactor';
+import { type Service, serializeBody, verdictOf } from '../protocol/service';
+import { textFromLatin1, type Redactor } from './redactor';
 
 const everyMs = 500;
 const shownBytes = 48 * 1024;
-/** Bytes that are read before the sent ones, so that a secret across their start is complete and is found. */
+/** Number of bytes before the sent part that are read too, so that a secret that starts before that part is found. */
 const marginBytes = 64 * 1024;
 /** Maximum length that the service accepts. Redaction may make the output longer. */
 const maxCharacters = 65_536;
@@ -12,7 +12,7 @@ const maxCharacters = 65_536;
 interface Printed {
   /** Returns the number of bytes printed so far. */
   total(): number;
-  /** Returns the last bytes, one character each. */
+  /** Returns the last bytes of the output, as text with one character for each byte (latin1). */
   tail(bytes: number): string;
 }
 
@@ -40,13 +40,16 @@ export function streamOutput(
   return () => clearInterval(timer);
 }
 
-/** Returns the end of the output, from the start of a line, without secrets and without a possible beginning of one. */
+/**
+ * Returns the end of the output, from the start of a line, without secrets and without a possible beginning of a
+ * secret.
+ */
 function visiblePart(raw: string, redactor: Redactor): string {
   const { spans, heldFrom } = redactor.find(raw);
   let from = Math.max(0, heldFrom - shownBytes);
   if (from > 0) from = Math.max(from, raw.indexOf('\n', from) + 1);
   const cut = spans.find(({ start, end }) => start < from && end > from);
-  return readable(redactor.cover(raw, spans, cut?.end ?? from, heldFrom))
+  return textFromLatin1(redactor.cover(raw, spans, cut?.end ?? from, heldFrom))
     .replaceAll('\0', '\u{FFFD}')
     .slice(-maxCharacters);
 }
@@ -56,7 +59,7 @@ export async function sendOutput(
   service: Service,
   { agentId, commandId, output }: { agentId: string; commandId: string; output: string },
 ): Promise<boolean> {
-  const text = textOfBody<CommandOutputBody>({ output });
+  const text = serializeBody<CommandOutputBody>({ output });
   const path = `/api/agents/${agentId}/commands/${commandId}/output`;
   const { status } = await service.call({ method: 'POST', path, text });
   return verdictOf(status) !== 'refused';

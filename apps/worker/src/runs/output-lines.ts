@@ -1,10 +1,11 @@
-import { readable, type Redactor } from './redactor';
+import { textFromLatin1, type Redactor } from './redactor';
 
 /** Maximum bytes of a message. A longer line is cut, so that a line without an end cannot fill the memory. */
 const longestMessageBytes = 16 * 1024;
 const pendingLimit = 4 * longestMessageBytes;
 /**
- * Shorter matches with the beginning of a secret are most likely accidental: they are emitted when the output pauses.
+ * Minimum length of a match with the beginning of a secret, in bytes. Shorter matches are most likely accidental, so
+ * they are emitted when the output pauses.
  */
 const shortBeginning = 4;
 
@@ -38,7 +39,7 @@ export function takeLines({ bytes, skipping, final, quiet }: Chunk, redactor: Re
   let start = 0;
   const emit = (end: number): void => {
     const text = redactor.cover(raw, spans, start, end).replace(/\r$/, '');
-    if (!skipping && text.trim()) lines.push(cutMessage(readable(text)));
+    if (!skipping && text.trim()) lines.push(cutMessage(textFromLatin1(text)));
     skipping = false;
   };
   let span = 0;

@@ -6,7 +6,10 @@ export interface Process {
   parent: number;
   group: number;
   session: number;
-  /** In clock ticks since the machine's start. Distinguishes a process from a later one with the same pid. */
+  /**
+   * Start time in clock ticks since the machine's start. Distinguishes a process from a later process with the same
+   * pid.
+   */
   startTime: string;
 }
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Set by the one-file build, which has no other files. */
+/** Text of the Python module. Set by the one-file build, which has no other files. */
 declare const EMBEDDED_PYTHON_MODULE: string | undefined;
 
-/** Files of the module, in their order. */
+/** Files that together are the module `muster`, in this order. */
 const parts = ['muster.py', 'muster-asking.py'];
 
 export function pythonModule(): string {

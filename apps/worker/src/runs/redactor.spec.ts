@@ -17,7 +17,7 @@ function readGrowing(output: Buffer, sizes: number[], redactor: Redactor): strin
 }
 
 describe('Redaction', () => {
-  it('finds a secret wherever the output is cut, and the cuts do not change the lines', () => {
+  it('a secret is redacted wherever the output is cut, and the cuts do not change the lines', () => {
     const secrets = ['correct-horse', 'horse-battery', 'über-geheim', 'aab', 'line one of a key\nline two of a key'];
     const fragments = fc.constantFrom(
       ...secrets,
@@ -49,7 +49,7 @@ describe('Redaction', () => {
     );
   });
 
-  it('finds a secret that is split over lines', () => {
+  it('a secret that is split over lines is redacted', () => {
     const lines = readGrowing(
       Buffer.from('it is corr\nect-\r\nhorse, truly\nnext\n'),
       [12, 17, 20],
@@ -58,7 +58,7 @@ describe('Redaction', () => {
     expect(lines).toEqual(['it is [redacted], truly', 'next']);
   });
 
-  it('finds a secret in base64 of any surrounding text, with or without a line break', () => {
+  it('a secret is redacted in base64 of any surrounding text, with or without a line break', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 9 }), fc.string({ maxLength: 9 }), fc.nat(20), (before, after, at) => {
         const secret = 'a rather long secret, for base64?>~';
@@ -77,7 +77,7 @@ describe('Redaction', () => {
     );
   });
 
-  it('finds a secret in JSON, in a URL, in keys and in numbers', () => {
+  it('a secret is redacted in JSON, in a URL, in keys and in numbers', () => {
     const redactor = new Redactor(['p"w\\d&1', '4711']);
     expect(redactor.text(`login?password=${encodeURIComponent('p"w\\d&1')}`)).toBe('login?password=[redacted]');
     expect(redactor.text(JSON.stringify({ password: 'p"w\\d&1' }))).toBe('{"password":"[redacted]"}');
@@ -86,7 +86,7 @@ describe('Redaction', () => {
     });
   });
 
-  it('holds back an incomplete line, and emits a complete line with one matching letter once the output pauses', () => {
+  it('an incomplete line is held back, and a line whose last letter may start a secret until output pauses', () => {
     const redactor = new Redactor(['secret-word']);
     const take = (text: string, quiet: boolean) =>
       takeLines({ bytes: Buffer.from(text), skipping: false, final: false, quiet }, redactor);
@@ -96,7 +96,7 @@ describe('Redaction', () => {
     expect(take('it ends with secret-\n', true).lines).toEqual([]);
   });
 
-  it('cuts a message at 16 KiB with a note, and skips the rest of a line without an end', () => {
+  it('an overlong line of output is cut at 16 KiB with a note, and the rest of the line is skipped', () => {
     const redactor = new Redactor(['secret-word']);
     const long = Buffer.from(`${'é'.repeat(100_000)}\nnext\n`);
     const lines = readGrowing(long, [1_000, 90_000, 150_000], redactor);
@@ -106,7 +106,7 @@ describe('Redaction', () => {
     expect(lines[1]).toBe('next');
   });
 
-  it('ignores empty secrets and secrets of one character', () => {
+  it('empty secrets and secrets of one character are not redacted', () => {
     expect(new Redactor(['', 'x']).text('x marks the spot')).toBe('x marks the spot');
   });
 });

@@ -1,6 +1,6 @@
 import { formsOfSecret, patternOfForms, shortestSecret } from '@muster/contracts/secrets';
 
-/** Minimum length of a secret that is found across line breaks; shorter ones would match too much other text. */
+/** Minimum length of a secret that is found across line breaks; shorter secrets would match too much other text. */
 const shortestAcrossLines = 6;
 
 export interface Span {
@@ -12,7 +12,7 @@ export interface Findings {
   spans: Span[];
   /** Position from which the bytes may be the beginning of a secret whose rest has not arrived yet. */
   heldFrom: number;
-  /** Length of that beginning. */
+  /** Length of the possible beginning of a secret, in bytes. */
   heldLength: number;
 }
 
@@ -29,24 +29,24 @@ export class Redactor {
     secrets: Iterable<string>,
     private readonly mark = '[redacted]',
   ) {
-    this.patterns = [...new Set([...secrets].flatMap(formsOfSecret).map(bytesOf).map(withoutBreaks))]
+    this.patterns = [...new Set([...secrets].flatMap(formsOfSecret).map(latin1FromText).map(withoutBreaks))]
       .filter((pattern) => pattern.length >= shortestSecret)
       .sort((a, b) => b.length - a.length);
-    // The lookahead finds every one of overlapping secrets.
+    // With the lookahead, all of several overlapping secrets are found.
     const expression = `(?=(${patternOfForms(this.patterns)}))`;
     this.expression = this.patterns.length ? new RegExp(expression, 'g') : null;
   }
 
   text(value: string): string {
     if (!this.expression) return value;
-    const raw = bytesOf(value);
+    const raw = latin1FromText(value);
     const { spans } = this.find(raw);
-    return spans.length ? readable(this.cover(raw, spans, 0, raw.length)) : value;
+    return spans.length ? textFromLatin1(this.cover(raw, spans, 0, raw.length)) : value;
   }
 
   /** Redacts all strings of a JSON value, including its keys. */
   deep<T>(value: T): T {
-    // The service cannot store half a surrogate pair. The conversion to bytes makes it a replacement character.
+    // The service cannot store half a surrogate pair. The conversion to bytes replaces it with a replacement character.
     if (typeof value === 'string') return this.text(Buffer.from(value).toString()) as T;
     if (Array.isArray(value)) return value.map((item: unknown) => this.deep(item)) as T;
     if (typeof value !== 'object' || value === null) {
@@ -99,7 +99,7 @@ export class Redactor {
   }
 }
 
-/** The secrets of a run. More are added while it runs. */
+/** The secrets of a run. Secrets that the run receives later, such as one-time codes, are added. */
 export class KnownSecrets {
   /** Redacts all secrets that are known so far. */
   redactor: Redactor;
@@ -114,11 +114,11 @@ export class KnownSecrets {
   }
 }
 
-export function readable(latin1: string): string {
+export function textFromLatin1(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
 }
 
-function bytesOf(text: string): string {
+function latin1FromText(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
@@ -131,7 +131,7 @@ function compactOf(raw: string): { compact: string; rawIndex: (index: number) =>
   const breaks: number[] = [];
   for (let at = 0; at < raw.length; at += 1) {
     const code = raw.charCodeAt(at);
-    // Positions in the compact text. They never decrease, so a binary search works.
+    // Positions of the line breaks in the compact text. They never decrease, so a binary search works.
     if (code === 10 || code === 13) breaks.push(at - breaks.length);
   }
   if (!breaks.length) return { compact: raw, rawIndex: (index) => index };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isObject, type Command } from '../protocol/command';
-import { writeWhole } from '../host/files';
+import { writeAtomically } from '../host/files';
 import { pythonModule } from './python-module';
 
 export interface SourceFiles {
@@ -23,7 +23,7 @@ export function makeRunRoot(folder: string, { script, inputs, others = {} }: Sou
     writeFileSync(join(folder, name), content, { mode: 0o600 });
     manifest[name] = { sha256: sha256(content), size: Buffer.byteLength(content) };
   }
-  writeWhole(join(folder, 'manifest.json'), JSON.stringify({ files: manifest }));
+  writeAtomically(join(folder, 'manifest.json'), JSON.stringify({ files: manifest }));
 }
 
 /** Returns the fields of a command that its run may read, without secret variables and without the environment. */

@@ -10,7 +10,7 @@ import {
   truncateSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { writeWhole } from '../host/files';
+import { writeAtomically } from '../host/files';
 import { takeLines } from './output-lines';
 import type { KnownSecrets } from './redactor';
 import type { FilePosition, RunState } from './run-state';
@@ -36,7 +36,9 @@ export class RunOutput {
     private readonly secrets: KnownSecrets,
   ) {}
 
-  /** Reads one piece of each file. Returns whether there was new output. `final`: no process writes any more. */
+  /**
+   * Reads one piece of each file. Returns whether there was new output. `final` states that no process writes any more.
+   */
   read(final: boolean, now: number): boolean {
     let state: RunState = { ...this.spool.state };
     const items: Item[] = [];
@@ -53,13 +55,16 @@ export class RunOutput {
     const { events, position } = this.readEvents(state.events);
     const parsed = parseEvents(events, { ...state, events: position }, now);
     state = parsed.state;
-    // Written before the state with the new position. After a crash the same result is written again.
-    if (parsed.result) writeWhole(join(this.spool.folder, 'result.json'), JSON.stringify(parsed.result));
+    // The result is written before the state with the new position. After a crash, the same result is written again.
+    if (parsed.result) writeAtomically(join(this.spool.folder, 'result.json'), JSON.stringify(parsed.result));
     if (before === JSON.stringify([state.stdout, state.stderr, state.events])) return false;
     this.spool.append([...items, ...parsed.items], state);
     // Noted after the items of this read, because each note uses the next sequence number of the log.
     for (const description of [...this.invalid, ...parsed.invalid]) {
-      this.spool.noteLack({ kind: 'report', reason: `a report of the script could not be read: ${description}` });
+      this.spool.noteMissingItem({
+        kind: 'report',
+        reason: `a report of the script could not be read: ${description}`,
+      });
     }
     this.invalid = [];
     return true;
@@ -70,7 +75,10 @@ export class RunOutput {
     return (Object.keys(files) as Stream[]).reduce((sum, name) => sum + this.size(name) - state[name].offset, 0);
   }
 
-  /** Removes what was read from the files. Call it only while the script's processes are stopped; they append later. */
+  /**
+   * Removes the part of the files that was read. Call it only while the script's processes are stopped, because they
+   * append to the files.
+   */
   removeRead(): void {
     const state = { ...this.spool.state };
     for (const stream of Object.keys(files) as Stream[]) {
@@ -90,7 +98,7 @@ export class RunOutput {
     return Math.max(stdout.offset, stderr.offset, events.offset);
   }
 
-  /** Returns the end of what the script wrote to stderr, redacted. */
+  /** Returns the end of the script's stderr, redacted. */
   lastErrors(): string {
     const from = Math.max(0, this.size('stderr') - chunkBytes);
     return this.secrets.redactor.text(this.piece('stderr', from, chunkBytes).toString('utf8'));

@@ -63,6 +63,6 @@ const levels: Record<string, LogLevel> = {
   fatal: 'error',
 };
 
-export function levelOf(name: unknown): LogLevel {
+export function toLogLevel(name: unknown): LogLevel {
   return levels[String(name).toLowerCase()] ?? 'info';
 }

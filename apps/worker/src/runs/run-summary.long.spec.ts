@@ -23,7 +23,7 @@ describe('A run’s summary', () => {
   const delivered = (jobId: string) => service.accepted(path).filter(({ text }) => text.includes(jobId));
   const end = (jobId: string) => service.until('the end', () => service.terminal(jobId));
 
-  it('is sent until the service accepts it, even if the service has no summaries yet, and before the end', async () => {
+  it('a run’s summary is sent before the run’s end, and retried even if the service has no summaries yet', async () => {
     const ways = [{ status: 503 }, 'hang up' as const, { status: 404, body: { code: 'not_found' } }, { status: 405 }];
     service.interfere = (request) => (request.path === path ? ways.shift() : undefined);
     const run = runOf('import muster\nmuster.run_summary("b", claims=[{"claim_id": "c", "outcome": "failed"}])');
@@ -36,7 +36,7 @@ describe('A run’s summary', () => {
     );
   });
 
-  it('is dropped if the service refuses it with a code of its own, and is reported as missing', async () => {
+  it('a run’s summary is dropped and reported as missing if the service refuses it with a specific code', async () => {
     const batchIds: string[] = [];
     service.interfere = (request) => {
       if (request.path !== path) return undefined;
@@ -57,7 +57,7 @@ describe('A run’s summary', () => {
     expect(batchIds).toEqual(['gone', 'gone too']);
   });
 
-  it('is delivered by the next worker if the first one was killed before', async () => {
+  it('a run’s summary is delivered by the next worker if the first worker was killed before', async () => {
     service.interfere = (request) => (request.path === path ? { status: 503 } : undefined);
     const claims = 'claims=[{"claim_id": "c%d" % n, "outcome": "failed"} for n in range(5000)]';
     const run = runOf(`import muster\nmuster.run_summary("kept", ${claims})`);

@@ -20,7 +20,7 @@ describe('A run’s summary', () => {
 
   const end = (jobId: string) => service.until('the end', () => service.terminal(jobId));
 
-  it('is for the run’s own batch unless it names a batch, with times and rows in the service’s format', async () => {
+  it('a run’s summary is for the run’s own batch unless it names a batch, and uses the service’s format', async () => {
     const run = runOf(`
 import datetime, muster
 muster.run_summary(

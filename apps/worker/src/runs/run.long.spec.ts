@@ -19,7 +19,7 @@ describe('A run', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('gets the id and the trace of the request that caused it, and all its reports carry them', async () => {
+  it('a run gets the id and the trace of the request that caused it, and all its reports carry both', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const script = `
 import muster, os
@@ -53,7 +53,7 @@ with muster.step("one"):
     expect(report?.headers).toMatchObject({ 'x-request-id': 'another' });
   });
 
-  it('may report values that JSON or the service does not accept, which are replaced', async () => {
+  it('values that JSON or the service does not accept are replaced in the reports of a run', async () => {
     const run = runOf(`
 import muster
 with muster.step("a\\0b \\ud800", metadata={"nan": float("nan"), 1: {2, 2}, "type": "claim_result", "large": "x" * 100000}): pass
@@ -74,7 +74,7 @@ print("c\\0d")
     ).toEqual(['a\ufffdb', 'c\ufffdd']);
   });
 
-  it('fails with the last line of stderr, the exit code and the last lines if the script fails', async () => {
+  it('a failed run reports the last line of stderr, the exit code and the last 20 lines', async () => {
     const run = runOf('import sys\nfor n in range(30): print("line", n, file=sys.stderr)\nsys.exit(7)');
     await service.push(run);
     const { status, error } = await service.until('the end', () => service.terminal(run.jobId));

@@ -17,7 +17,7 @@ describe('A run', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('reports first that it runs, then steps, logs, claims, usage and uploads, and last its end', async () => {
+  it('a run reports first that it runs, then steps, logs, claims, usage and uploads, and last its end', async () => {
     const run = runOf(
       `
 import muster, os, sys
@@ -89,7 +89,7 @@ print("to stderr", file=sys.stderr)
     });
   });
 
-  it('is the only one: a second run is refused while it runs, a snippet is accepted', async () => {
+  it('during a run, the worker refuses a second run and accepts a snippet', async () => {
     const run = runOf('import os, time\nwhile not os.path.exists("go"): time.sleep(0.01)');
     await service.push(run);
     expect(await service.push(runOf('pass'))).toBe(409);

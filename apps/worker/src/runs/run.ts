@@ -2,15 +2,15 @@ import { closeSync, openSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answersFolder, Asks, asksFolder, codesIn } from './asks';
+import { answersFolder, Asks, asksFolder, readReceivedCodes } from './asks';
 import { bundleOf, NothingToRun } from '../bundles/bundle';
 import type { BundleCache } from '../bundles/bundle-cache';
-import { mainOf, placeBundle } from '../bundles/place-bundle';
-import { positiveOf, textOf, type Command } from '../protocol/command';
-import { readJson, writeWhole } from '../host/files';
+import { findMainFile, placeBundle } from '../bundles/place-bundle';
+import { positiveNumberOrNull, stringOrEmpty, type Command } from '../protocol/command';
+import { readJson, writeAtomically } from '../host/files';
 import { launch, readExitCode } from '../host/launcher';
 import type { LocalLog } from '../host/local-log';
-import { brokenBy, type Ending, endOf } from './ends/ending';
+import { endingOfError, type Ending, describeExit } from './ends/ending';
 import { describeFailure } from './ends/describe-failure';
 import { findProcesses, isAlive, killProcesses, readEnvironment, readProcess, signalProcesses } from './processes';
 import type { Grace, Marker } from './processes';
@@ -54,7 +54,7 @@ export class Run {
   /** Resolves when the run's end is in the spool, to the number of processes that could not be killed. */
   readonly concluded: Promise<number>;
   private ending: Ending | undefined;
-  /** A later stop may shorten the grace period of the first. */
+  /** Shared by all stops of the run, so that a later stop may shorten the grace period of the first. */
   private readonly grace: Grace = {};
   private detached = false;
   private isUnreadable = false;
@@ -88,7 +88,7 @@ export class Run {
     const record: RunRecord = {
       root: null,
       startedAt: Date.now(),
-      maxRuntimeMs: positiveOf(payload.maxRuntimeMs),
+      maxRuntimeMs: positiveNumberOrNull(payload.maxRuntimeMs),
       secretNames: secretNamesOf(command),
     };
     const env = scriptEnvironment(command, context.facts, runRoot);
@@ -104,11 +104,15 @@ export class Run {
       maxRuntimeMs: null,
       secretNames: [],
     };
-    // The worker died between launching and saving that. The launcher is the oldest process of the run.
+    // The worker died after it had launched the script and before it had saved that. The launcher is the oldest process
+    // of the run.
     record.root ??= findProcesses({ runId: commandId, root: null }).sort((a, b) => a.pid - b.pid)[0] ?? null;
     if (record.root && !isAlive(record.root)) record.root = null;
     const env = record.root ? readEnvironment(record.root.pid) : {};
-    const secrets = new KnownSecrets([...secretsOf(record.secretNames, env), ...codesIn(spool.state.runRoot)]);
+    const secrets = new KnownSecrets([
+      ...secretsOf(record.secretNames, env),
+      ...readReceivedCodes(spool.state.runRoot),
+    ]);
     const run = new Run(commandId, spool, record, secrets, context, () => Promise.resolve());
     // Without the launcher's environment the secrets are unknown, so output that is still unread must stay unread.
     run.isUnreadable = record.root === null;
@@ -125,7 +129,10 @@ export class Run {
     this.asks.give(payload);
   }
 
-  /** Ends the run; the first reason counts. Resolves when its processes are killed and its end is in the spool. */
+  /**
+   * Ends the run. If it is called several times, the first reason counts. Resolves when the run's processes are killed
+   * and its end is in the spool.
+   */
   stop(ending: Ending): Promise<number> {
     this.grace.until = Math.min(this.grace.until ?? Infinity, Date.now() + ending.graceMs);
     if (!this.ending) {
@@ -164,14 +171,14 @@ export class Run {
     try {
       await prepare(this);
     } catch (error) {
-      this.ending ??= brokenBy(error, 'run_not_started');
+      this.ending ??= endingOfError(error, 'run_not_started');
     }
     const output = new RunOutput(this.root, this.spool, this.secrets);
     try {
       await this.watch(output);
     } catch (error) {
       // A run that is not watched must end: nothing would read its output or stop it.
-      this.ending ??= brokenBy(error, 'worker_failed');
+      this.ending ??= endingOfError(error, 'worker_failed');
     }
     this.asks.end();
     if (this.detached) return 0;
@@ -195,7 +202,7 @@ export class Run {
   private async launchScript(command: Command, env: Record<string, string>): Promise<void> {
     const { python } = this.context;
     const inputs = inputsOf(command, this.record.secretNames);
-    makeRunRoot(this.root, { script: textOf(command.payload.script), inputs });
+    makeRunRoot(this.root, { script: stringOrEmpty(command.payload.script), inputs });
     const script = await this.placeRunBundle(command);
     if (this.ending || this.detached) return;
     const [stdout, stderr] = ['stdout.log', 'stderr.log'].map((name) => openSync(join(this.root, name), 'a', 0o600));
@@ -228,8 +235,8 @@ export class Run {
     const bundle = bundleOf(payload);
     if (!bundle) return script;
     await placeBundle(this.context.bundles, bundle, { root: this.root, stop: this.wake.signal });
-    if (textOf(payload.script).trim()) return script;
-    const main = mainOf(this.root);
+    if (stringOrEmpty(payload.script).trim()) return script;
+    const main = findMainFile(this.root);
     if (!main) throw new NothingToRun('the workflow has no script, and the bundle has no main.py');
     return main;
   }
@@ -281,7 +288,7 @@ export class Run {
       const unread = this.isUnreadable ? output.unreadBytes() : 0;
       if (unread > 0) {
         const reason = `the last ${unread} bytes of output: after a restart the worker no longer knows which secrets they may contain`;
-        this.spool.noteLack({ kind: 'report', reason });
+        this.spool.noteMissingItem({ kind: 'report', reason });
       }
       const body = this.finalReport(output);
       const state = { ...this.spool.state };
@@ -291,7 +298,7 @@ export class Run {
       this.spool.append(items, { ...state, ended: true });
     }
     closeTemporaryFolder(this.root);
-    // The script's raw output may contain secrets. What was sent of it is redacted.
+    // The script's raw output may contain secrets. The part that was sent is redacted.
     for (const name of ['stdout.log', 'stderr.log', 'events.jsonl', 'tmp', asksFolder, answersFolder]) {
       rmSync(join(this.root, name), { recursive: true, force: true });
     }
@@ -307,7 +314,7 @@ export class Run {
       return { ...ending, error: this.secrets.redactor.text(ending.error), ...resultField };
     }
     if (code === 0) return { status: 'completed', ...resultField };
-    const { reason, errorCode } = endOf(code, this.record.root !== null);
+    const { reason, errorCode } = describeExit(code, this.record.root !== null);
     return {
       status: 'failed',
       error: describeFailure(reason, this.isUnreadable ? '' : output.lastErrors()),
@@ -320,7 +327,7 @@ export class Run {
     const isSmall = Buffer.byteLength(JSON.stringify(result)) <= largestResultBytes;
     if (!isSmall) {
       const reason = `the run’s result has more than ${largestResultBytes} bytes`;
-      this.spool.noteLack({ kind: 'result', reason });
+      this.spool.noteMissingItem({ kind: 'result', reason });
     }
     return isSmall;
   }
@@ -331,7 +338,7 @@ export class Run {
 
   private save(): void {
     try {
-      writeWhole(join(this.root, 'run.json'), JSON.stringify({ ...this.record, ending: this.ending }));
+      writeAtomically(join(this.root, 'run.json'), JSON.stringify({ ...this.record, ending: this.ending }));
     } catch {
       // The folder does not exist yet, so there is no process that a new worker could adopt.
     }

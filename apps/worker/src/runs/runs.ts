@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command, Result } from '../protocol/command';
-import { inOrigin } from '../host/local-log';
+import { withOrigin } from '../host/local-log';
 import { Delivery } from '../protocol/delivery';
 import type { Journal } from './journal';
 import type { Ending } from './ends/ending';
@@ -67,7 +67,7 @@ export class Runs {
         this.journal.finish(id);
         continue;
       }
-      inOrigin(spool.state.origin ?? {}, () => {
+      withOrigin(spool.state.origin ?? {}, () => {
         this.context.log('info', 'resuming a run', { jobId });
         this.follow(Run.adopt(id, spool, this.context));
       });
@@ -92,7 +92,7 @@ export class Runs {
     return { status: 'success' };
   }
 
-  /** Ends the job's run, if it is here. Resolves to the number of processes that could not be killed. */
+  /** Ends the job's run, if it is on this worker. Resolves to the number of processes that could not be killed. */
   async stopJob(jobId: string, ending: Ending): Promise<number> {
     return this.current?.jobId === jobId ? this.current.stop(ending) : 0;
   }
@@ -155,7 +155,7 @@ export class Runs {
       log,
       onJobOver: (jobId) => void this.stopJob(jobId, jobOver),
     });
-    const deliver = () => inOrigin(spool.state.origin ?? {}, () => this.deliver(id, delivery, spool));
+    const deliver = () => withOrigin(spool.state.origin ?? {}, () => this.deliver(id, delivery, spool));
     const done = this.delivering ? deliver() : Promise.resolve();
     this.deliveries.set(id, { delivery, spool, done });
   }

@@ -15,7 +15,7 @@ import type { Item } from '../spool/spool-item';
 
 const jobId = '0190a5b4-0000-7000-8000-000000000002';
 
-/** Calls at a limit of the service, each with a call just past that limit. */
+/** Calls of the module at a limit of the service, each with a call just past that limit. */
 const calls: [taken: string, refused: string][] = [
   ['claim("x" * 200, "failed")', 'claim("x" * 201, "failed")'],
   ['claim(7, "failed")', 'claim("", "failed")'],
@@ -67,7 +67,7 @@ print(json.dumps(outcomes))
 `;
 
 describe('Checks of the muster module', () => {
-  it('refuse with a message what the service would refuse, and accept what the service accepts', () => {
+  it('the muster module accepts values at the service’s limits, and refuses values past them with a message', () => {
     const text = execFileSync('python3', ['-c', program], {
       input: JSON.stringify(calls),
       env: { PYTHONPATH: resolve(__dirname), PYTHONDONTWRITEBYTECODE: '1' },

@@ -1,5 +1,5 @@
 import { delimiter, join } from 'node:path';
-import { deployedIn } from '../browser/extensions';
+import { deployedExtensionFolders } from '../browser/extensions';
 import { findBrowser } from '../browser/find-browser';
 import { isObject, type Command } from '../protocol/command';
 
@@ -15,11 +15,14 @@ export interface WorkerFacts {
 }
 
 const ownSecrets = ['SERVICE_API_KEY', 'SERVICE_SIGNING_SECRET'];
-/** Variables of the interface that contain URLs and ids, which are not secret. */
+/** Pattern of the variables for scripts that contain URLs and ids, which are not secret. */
 const open =
   /^(SERVICE_(BASE_URL|WORKFLOW_PACK[A-Z_]*|RUNTIME_BUNDLE[A-Z_]*)|(AGENT|ORGANIZATION|MUSTER|WORKFLOW|RUNTIME|PORTAL|REQUEST|TRACE)([A-Z_]*)|TRACEPARENT)$/;
 
-/** Returns a small clean base, the worker's facts, the command's variables, and last what a command cannot override. */
+/**
+ * Returns the environment of a script: a small base, the worker's facts, the command's variables, and last the
+ * variables that a command cannot override.
+ */
 export function scriptEnvironment(command: Command, facts: WorkerFacts, runRoot: string): Record<string, string> {
   const { scriptBase } = facts;
   // The worker finds the browser for all scripts. A CHROMIUM that is set is passed on, even if the file is missing.
@@ -39,7 +42,7 @@ export function scriptEnvironment(command: Command, facts: WorkerFacts, runRoot:
     PYTHONIOENCODING: 'utf-8:replace',
     ...(command.kind === 'run' && command.jobId ? { MUSTER_JOB_ID: command.jobId } : {}),
     MUSTER_RUN_ROOT: runRoot,
-    MUSTER_BROWSER_EXTENSIONS: deployedIn(facts.folder).join(delimiter),
+    MUSTER_BROWSER_EXTENSIONS: deployedExtensionFolders(facts.folder).join(delimiter),
     MUSTER_RUN_ID: command.commandId,
   };
 }

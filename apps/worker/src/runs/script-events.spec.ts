@@ -5,7 +5,7 @@ const now = Date.parse('2026-03-02T09:00:00Z');
 
 describe('parseEvents', () => {
   it.each([1e13, -1, Number.MAX_VALUE, NaN, '1767225600', null, undefined])(
-    'uses the time of reading if the time of an event is invalid: %p',
+    'an event with an invalid time gets the time at which it was read: %p',
     (at) => {
       const events = [
         { type: 'step_started', key: 'a', name: 'Open the portal', at },
@@ -23,7 +23,7 @@ describe('parseEvents', () => {
     },
   );
 
-  it('uses the time of the event if it is valid', () => {
+  it('an event with a valid time keeps that time', () => {
     const { items } = parseEvents(
       [{ type: 'step_started', key: 'a', at: 1767225600.25 }],
       firstState('job', '/run'),

@@ -1,7 +1,7 @@
 import type { ScriptErrorCode, StepStatus } from '@muster/contracts';
-import { isObject, textOf } from '../protocol/command';
+import { isObject, stringOrEmpty } from '../protocol/command';
 import { cutMessage } from './output-lines';
-import { levelOf, type OpenStep, type RunState } from './run-state';
+import { toLogLevel, type OpenStep, type RunState } from './run-state';
 import type { Item } from '../spool/spool-item';
 
 const claimsPerRequest = 100;
@@ -19,7 +19,10 @@ export interface ParsedEvents {
   invalid: string[];
 }
 
-/** Converts events (parsed and redacted lines of events.jsonl) to items. Pure: repeating it gives the same numbers. */
+/**
+ * Converts events, which are parsed and redacted lines of events.jsonl, to items for the service. The function is pure:
+ * a repetition gives items with the same sequence numbers.
+ */
 export function parseEvents(events: unknown[], before: RunState, now: number): ParsedEvents {
   const parsed: ParsedEvents = { items: [], invalid: [], state: { ...before, openSteps: { ...before.openSteps } } };
   let progressed = false;
@@ -46,7 +49,9 @@ export function closeSteps(state: RunState, completed: boolean, now: number): It
   const open = Object.values(state.openSteps).sort((a, b) => a.order - b.order);
   state.openSteps = {};
   const error = completed ? undefined : 'the run ended during this step';
-  return open.map((step) => stepItem(state, step, { status: completed ? 'passed' : 'failed', finishedAt: now, error }));
+  return open.map((step) =>
+    toStepItem(state, step, { status: completed ? 'passed' : 'failed', finishedAt: now, error }),
+  );
 }
 
 function parseEvent(parsed: ParsedEvents, event: Record<string, unknown>, now: number): void {
@@ -55,31 +60,35 @@ function parseEvent(parsed: ParsedEvents, event: Record<string, unknown>, now: n
   const at = isTime ? (event.at as number) * 1000 : now;
   switch (event.type) {
     case 'step_started': {
-      const stepId = textOf(event.stepId);
-      const step = newStep(state, textOf(event.name) || 'step', at, stepId);
-      state.openSteps[textOf(event.key)] = step;
-      items.push(stepItem(state, step, { status: 'running', metadata: event.metadata }));
+      const stepId = stringOrEmpty(event.stepId);
+      const step = newStep(state, stringOrEmpty(event.name) || 'step', at, stepId);
+      state.openSteps[stringOrEmpty(event.key)] = step;
+      items.push(toStepItem(state, step, { status: 'running', metadata: event.metadata }));
       return;
     }
     case 'step_finished': {
-      const step = state.openSteps[textOf(event.key)];
+      const step = state.openSteps[stringOrEmpty(event.key)];
       if (!step) return void parsed.invalid.push('a step ended that was not started');
-      delete state.openSteps[textOf(event.key)];
+      delete state.openSteps[stringOrEmpty(event.key)];
       const status = event.status === 'failed' ? 'failed' : 'passed';
-      const error = textOf(event.error) || undefined;
-      items.push(stepItem(state, step, { status, finishedAt: at, error, metadata: event.metadata }));
+      const error = stringOrEmpty(event.error) || undefined;
+      items.push(toStepItem(state, step, { status, finishedAt: at, error, metadata: event.metadata }));
       return;
     }
     case 'ai_usage': {
-      const open = state.openSteps[textOf(event.key)];
+      const open = state.openSteps[stringOrEmpty(event.key)];
       const step = open ?? newStep(state, 'AI usage', at);
       const ended: StepChange = open ? { status: 'running' } : { status: 'passed', finishedAt: at };
-      items.push(stepItem(state, step, { ...ended, usage: event.usage }));
+      items.push(toStepItem(state, step, { ...ended, usage: event.usage }));
       return;
     }
     case 'log': {
       state.logSeq += 1;
-      const entry = { level: levelOf(event.level), message: cutMessage(textOf(event.message)), seq: state.logSeq };
+      const entry = {
+        level: toLogLevel(event.level),
+        message: cutMessage(stringOrEmpty(event.message)),
+        seq: state.logSeq,
+      };
       items.push({ kind: 'log', entry: { ...entry, timestamp: Math.floor(at / 1000) } });
       return;
     }
@@ -91,7 +100,7 @@ function parseEvent(parsed: ParsedEvents, event: Record<string, unknown>, now: n
       return;
     }
     case 'upload': {
-      const [file, filename] = [textOf(event.file), textOf(event.filename)];
+      const [file, filename] = [stringOrEmpty(event.file), stringOrEmpty(event.filename)];
       if (!/^[0-9a-f]{32}$/.test(file) || !filename) return void parsed.invalid.push('an upload must name its file');
       items.push({ kind: 'upload', file, filename, screenshot: event.screenshot === true });
       return;
@@ -100,14 +109,14 @@ function parseEvent(parsed: ParsedEvents, event: Record<string, unknown>, now: n
       if (isObject(event.value)) parsed.result = { [resultKey]: event.value[resultKey] };
       return;
     case 'error_code': {
-      const code = textOf(event.code);
+      const code = stringOrEmpty(event.code);
       if (!/^[a-z][a-z0-9_]{0,63}$/.test(code))
         return void parsed.invalid.push('an error code must have 1 to 64 letters, digits and underscores');
       state.errorCode = code as ScriptErrorCode;
       return;
     }
     case 'run_summary':
-      if (isObject(event.body)) items.push({ kind: 'summary', body: summaryOf(event.body, state.jobId) });
+      if (isObject(event.body)) items.push({ kind: 'summary', body: completeSummary(event.body, state.jobId) });
       return;
     default:
       parsed.invalid.push(`unknown type ${JSON.stringify(event.type)}`);
@@ -122,8 +131,8 @@ function parseProgress({ state }: ParsedEvents, { percent, currentStep }: Record
   return true;
 }
 
-/** A summary without a batch id is for the run's own batch. */
-function summaryOf(body: Record<string, unknown>, jobId: string): Record<string, unknown> {
+/** Completes a summary of the script. If it names no job or no batch, the id of the run's job is used. */
+function completeSummary(body: Record<string, unknown>, jobId: string): Record<string, unknown> {
   const reported = isObject(body.batchSummary) ? body.batchSummary : {};
   return { ...body, batchSummary: { jobId, batchId: jobId, ...reported } };
 }
@@ -135,7 +144,7 @@ function newStep(state: RunState, name: string, at: number, stepId?: string): Op
 }
 
 /** Reduces metadata that is too large to its short entries, because the service would refuse the whole step. */
-function smallEnough(metadata: Record<string, unknown>): Record<string, unknown> {
+function limitMetadata(metadata: Record<string, unknown>): Record<string, unknown> {
   if (Buffer.byteLength(JSON.stringify(metadata)) <= 60_000 && Object.keys(metadata).length <= 200) return metadata;
   const short = Object.entries(metadata).filter(([key, value]) => `${key}${JSON.stringify(value)}`.length <= 500);
   return { ...Object.fromEntries(short.slice(0, 50)), cut: true };
@@ -149,7 +158,7 @@ interface StepChange {
   usage?: unknown;
 }
 
-function stepItem(state: RunState, step: OpenStep, change: StepChange): Item {
+function toStepItem(state: RunState, step: OpenStep, change: StepChange): Item {
   state.callbackSeq += 1;
   const { order, stepId, name, startedAt } = step;
   const { status, finishedAt, error, metadata, usage } = change;
@@ -164,7 +173,7 @@ function stepItem(state: RunState, step: OpenStep, change: StepChange): Item {
       startedAt,
       finishedAt: finishedAt === undefined ? undefined : new Date(finishedAt).toISOString(),
       error: error ? cutMessage(error) : undefined,
-      metadata: isObject(metadata) ? smallEnough(metadata) : undefined,
+      metadata: isObject(metadata) ? limitMetadata(metadata) : undefined,
       usage,
     },
   };

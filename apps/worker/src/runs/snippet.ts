@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { bundleOf, codeOf } from '../bundles/bundle';
+import { bundleOf, errorCodeOf } from '../bundles/bundle';
 import type { BundleCache } from '../bundles/bundle-cache';
 import { placeBundle } from '../bundles/place-bundle';
-import { positiveOf, textOf, type Command, type Result } from '../protocol/command';
+import { positiveNumberOrNull, stringOrEmpty, type Command, type Result } from '../protocol/command';
 import { launch, readExitCode } from '../host/launcher';
 import { describeFailure } from './ends/describe-failure';
 import { streamOutput } from './live-output';
@@ -15,7 +15,7 @@ import { makeRunRoot, type SourceFiles } from './run-files';
 import { scriptEnvironment, secretNamesOf, secretsOf, type WorkerFacts } from './script-environment';
 import { messageOf } from '../protocol/service';
 import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
-import { rest } from '../host/waiting';
+import { waitUnlessAborted } from '../host/waiting';
 
 const outputBytes = 4 * 1024 * 1024;
 const latestBytes = 128 * 1024;
@@ -23,7 +23,10 @@ const pollMs = 25;
 const killGraceMs = 2_000;
 const defaultTimeoutMs = 3600_000;
 
-/** Prints the outcome of the function that the code defines; without that function, the code's variable `result`. */
+/**
+ * Python code that prints the outcome of the function that the command's code defines or, without that function, the
+ * variable `result` of that code.
+ */
 const callFunction = `
 import json
 with open("arguments.json", encoding="utf-8") as file:
@@ -49,7 +52,7 @@ print(json.dumps(outcome, default=str))
 export interface SnippetContext {
   facts: WorkerFacts;
   python: string;
-  /** Aborted when the worker ends; then it ends everything that it runs. */
+  /** Aborted when the worker ends. The code that runs for commands is then ended too. */
   stopping: AbortSignal;
   bundles: BundleCache;
   /** Sends the output of a command's code so far. Resolves to false if the service accepts no more of it. */
@@ -60,21 +63,26 @@ export interface SnippetContext {
 export interface OwnCode {
   sources: SourceFiles;
   env: Record<string, string>;
-  /** Variables of `env` that must be redacted. */
+  /** Names of the variables in `env` whose values must be redacted. */
   secretNames: string[];
-  /** Folder of its modules, in addition to the command's folder. */
+  /** Folder of the code's Python modules, in addition to the command's folder. */
   pythonPath: string;
 }
 
 function sourcesOf({ kind, payload }: Command): SourceFiles {
-  // The URL of a bundle gives access to it, so the code must not read it.
+  // The URL of a bundle gives access to the bundle, so the code must not get the URL.
   const { code, bundle: _, ...inputs } = payload;
-  if (kind !== 'function') return { script: textOf(code), inputs: { ...inputs, variables: inputs.variables ?? {} } };
-  const argumentsJson = JSON.stringify({ name: textOf(payload.name), args: payload.args ?? null });
-  return { script: callFunction, inputs: {}, others: { 'function.py': textOf(code), 'arguments.json': argumentsJson } };
+  if (kind !== 'function')
+    return { script: stringOrEmpty(code), inputs: { ...inputs, variables: inputs.variables ?? {} } };
+  const argumentsJson = JSON.stringify({ name: stringOrEmpty(payload.name), args: payload.args ?? null });
+  return {
+    script: callFunction,
+    inputs: {},
+    others: { 'function.py': stringOrEmpty(code), 'arguments.json': argumentsJson },
+  };
 }
 
-/** Runs the code of a command other than a run, possibly during a run, and returns what the code printed. */
+/** Runs the code of a command other than a run, possibly during a run, and returns the output of the code. */
 export async function runCode(
   command: Command,
   folder: string,
@@ -93,7 +101,7 @@ export async function runCode(
     const executeContext = own ? { ...context, sendOutput: null } : context;
     return await execute(command, folder, { ...env, TMPDIR: openTemporaryFolder(folder) }, redactor, executeContext);
   } catch (error) {
-    const code = codeOf(error);
+    const code = errorCodeOf(error);
     return { status: 'failed', error: redactor.text(messageOf(error)), ...(code ? { code } : {}) };
   } finally {
     closeTemporaryFolder(folder);
@@ -118,7 +126,7 @@ async function execute(
   const script = join(folder, 'script.py');
   const exitFile = join(folder, 'exit-code');
   const child = launch({ python, exitFile, script, cwd: folder, env, stdout: 'pipe', stderr: 'pipe' });
-  const [stdout, stderr] = [child.stdout!, child.stderr!].map((stream) => collect(stream));
+  const [stdout, stderr] = [child.stdout!, child.stderr!].map((stream) => collectOutput(stream));
   const root = child.pid === undefined ? null : readProcess(child.pid);
   const marker = { runId: command.commandId, root };
 
@@ -138,7 +146,8 @@ async function execute(
   try {
     if (!root) await once(child, 'spawn');
     // The launcher does not exit by itself, so that all processes of the code stay its descendants.
-    while (readExitCode(exitFile) === null && !launcherGone.signal.aborted) await rest(pollMs, launcherGone.signal);
+    while (readExitCode(exitFile) === null && !launcherGone.signal.aborted)
+      await waitUnlessAborted(pollMs, launcherGone.signal);
   } finally {
     stopStreaming?.();
     clearTimeout(timer);
@@ -163,7 +172,7 @@ async function execute(
 }
 
 function timeoutOf({ payload, deadline }: Command, now: number): number {
-  const requestedMs = positiveOf(payload.timeoutMs) ?? (deadline === null ? defaultTimeoutMs : Infinity);
+  const requestedMs = positiveNumberOrNull(payload.timeoutMs) ?? (deadline === null ? defaultTimeoutMs : Infinity);
   return Math.min(requestedMs, deadline === null ? Infinity : deadline - now);
 }
 
@@ -175,7 +184,7 @@ interface Collected {
 }
 
 /** Stores the beginning and the latest bytes of a stream, and counts all bytes. */
-function collect(stream: NodeJS.ReadableStream): Collected {
+function collectOutput(stream: NodeJS.ReadableStream): Collected {
   const pieces: Buffer[] = [];
   let total = 0;
   let storedBytes = 0;

@@ -79,7 +79,7 @@ describe('The end of a run', () => {
     expect(error).toBe('first');
   });
 
-  it('stop_job of a job that does not run here succeeds without remaining processes', async () => {
+  it('stop_job of a job that does not run on this machine succeeds and reports no remaining processes', async () => {
     await worker.start();
     const stop = commandOf('stop_job', { jobId: 'elsewhere', reason: 'r', graceMs: 0 });
     await service.push(stop);
@@ -105,7 +105,7 @@ describe('The end of a run', () => {
     expect(service.requests.filter(({ text }) => text.includes(late.jobId) && !text.includes('remaining'))).toEqual([]);
   });
 
-  it('a run that ends leaves no daemons', async () => {
+  it('a run that has ended leaves no daemon processes', async () => {
     await worker.start();
     const run = runOf(stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n'));
     await service.push(run);
@@ -113,7 +113,7 @@ describe('The end of a run', () => {
     expect(nothingLeft(run)).toBe(true);
   });
 
-  it('a snippet that ends leaves no daemons', async () => {
+  it('a snippet that has ended leaves no daemon processes', async () => {
     await worker.start();
     const code = stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n');
     const snippet = commandOf('snippet', { code });
@@ -135,7 +135,7 @@ describe('The end of a run', () => {
     expect(nothingLeft(run)).toBe(true);
   });
 
-  it('a killed process and a missing Python fail the run with codes of their own', async () => {
+  it('a run fails with a specific error code if its process is killed or if Python is missing', async () => {
     await worker.start();
     const killed = runOf('import os, signal\nos.kill(os.getpid(), signal.SIGKILL)');
     await service.push(killed);
@@ -153,7 +153,7 @@ describe('The end of a run', () => {
     });
   });
 
-  it('a job that the service abandons is killed and reports nothing more', async () => {
+  it('the run of a job that the service abandons is killed and reports nothing more', async () => {
     await worker.start();
     const run = await startStubborn();
     service.abandon.push(run.jobId);
@@ -169,7 +169,7 @@ describe('The end of a run', () => {
     expect(await service.until('the end', () => service.terminal(next.jobId))).toMatchObject({ status: 'completed' });
   });
 
-  it('an answer that the job is over ends its run', async () => {
+  it('a run ends when the service answers that its job has ended', async () => {
     await worker.start();
     service.interfere = ({ path, body }) =>
       path === '/api/job-logs' && body.logs[0].message === 'ready'
@@ -181,7 +181,7 @@ describe('The end of a run', () => {
     expect(nothingLeft(run)).toBe(true);
   });
 
-  it('a worker that cannot reach the service ends its run, and reports that once it reaches the service', async () => {
+  it('a worker that cannot reach the service ends its run, and reports that once the service answers', async () => {
     await worker.start({ MUSTER_FENCE_MS: '700' });
     const run = await startStubborn();
     service.interfere = () => 'hang up';
@@ -194,7 +194,7 @@ describe('The end of a run', () => {
     });
   });
 
-  it('SIGTERM to the worker fails the run, delivers its end, and exits with 0', async () => {
+  it('a worker that receives SIGTERM fails its run, delivers the run’s end, and exits with 0', async () => {
     await worker.start();
     const run = await startStubborn();
     expect(await worker.kill('SIGTERM')).toBe(0);
@@ -213,7 +213,7 @@ describe('The end of a run', () => {
       'another worker took over',
       'worker_stopped',
     ],
-    ['the end of the agent', { agentStatus: 'terminated' }, 'the agent was terminated', 'agent_not_ready'],
+    ['the termination of the agent', { agentStatus: 'terminated' }, 'the agent was terminated', 'agent_not_ready'],
   ])('%s ends the worker and its run', async (_, body, error, errorCode) => {
     await worker.start();
     const run = await startStubborn();
@@ -227,7 +227,7 @@ describe('The end of a run', () => {
     expect(nothingLeft(run)).toBe(true);
   });
 
-  it('an expired lease ends the worker and its run', async () => {
+  it('the worker and its run end when the worker’s lease file is no longer updated', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'muster-lease-'));
     const lease = join(folder, 'lease');
     writeFileSync(lease, '');

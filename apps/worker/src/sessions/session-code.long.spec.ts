@@ -17,37 +17,40 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
   });
   const run = (code: string, more: object = {}) => session.attempt({ code, ...more });
 
-  itOpens('repeats what was done with another input and another design of the portal, without a model', async () => {
-    await session.signIn();
-    const learned = await session.act([
-      action('navigate', '', { value: '/claims' }),
-      action('click', 'xpath///tr[td="C-1003"]//a'),
-      action('extract', '[data-testid=amount]', { name: 'amount' }),
-      action('click', 'text/New submission'),
-      action('fill', '#amount', { value: '{{AMOUNT}}' }),
-      action('select', '#payer', { value: 'Cigna' }),
-      action('check', '#urgent'),
-      action('click', '#send'),
-    ]);
-    expect(learned).toMatchObject({ outcome: 'passed', submitted: true, extracted: { amount: '114.00' } });
-    const code = writeStableCode(learned.steps);
-    expect(code).toContain('{{CLAIM_ID}}');
-    expect(code).not.toContain('C-1003');
-    await session.ask('autopilot_close', {});
-    session.sessionId = '0190a5b4-0000-7000-8000-0000000000cc';
-    session.portal.design = 'second';
-    await session.open('/login', { inputs: { CLAIM_ID: 'C-1005', AMOUNT: '99.00' } });
-    await session.signIn();
-    const again = await run(code, { expect: { text: 'Claim C-1005 was received' } });
-    expect([again.outcome, again.error, again.submitted]).toEqual(['passed', null, true]);
-    expect(again.extracted).toEqual({ amount: '128.00' });
-    expect(session.portal.submitted).toEqual([
-      { claim: 'C-1003', amount: '125.50', payer: 'Cigna', urgent: 'on' },
-      { claim: 'C-1005', amount: '99.00', payer: 'Cigna', urgent: 'on' },
-    ]);
-  });
+  itOpens(
+    'stable code repeats an attempt with another input and another design of the portal, without a model',
+    async () => {
+      await session.signIn();
+      const learned = await session.act([
+        action('navigate', '', { value: '/claims' }),
+        action('click', 'xpath///tr[td="C-1003"]//a'),
+        action('extract', '[data-testid=amount]', { name: 'amount' }),
+        action('click', 'text/New submission'),
+        action('fill', '#amount', { value: '{{AMOUNT}}' }),
+        action('select', '#payer', { value: 'Cigna' }),
+        action('check', '#urgent'),
+        action('click', '#send'),
+      ]);
+      expect(learned).toMatchObject({ outcome: 'passed', submitted: true, extracted: { amount: '114.00' } });
+      const code = writeStableCode(learned.steps);
+      expect(code).toContain('{{CLAIM_ID}}');
+      expect(code).not.toContain('C-1003');
+      await session.ask('autopilot_close', {});
+      session.sessionId = '0190a5b4-0000-7000-8000-0000000000cc';
+      session.portal.design = 'second';
+      await session.open('/login', { inputs: { CLAIM_ID: 'C-1005', AMOUNT: '99.00' } });
+      await session.signIn();
+      const again = await run(code, { expect: { text: 'Claim C-1005 was received' } });
+      expect([again.outcome, again.error, again.submitted]).toEqual(['passed', null, true]);
+      expect(again.extracted).toEqual({ amount: '128.00' });
+      expect(session.portal.submitted).toEqual([
+        { claim: 'C-1003', amount: '125.50', payer: 'Cigna', urgent: 'on' },
+        { claim: 'C-1005', amount: '99.00', payer: 'Cigna', urgent: 'on' },
+      ]);
+    },
+  );
 
-  itOpens('stops before an action that would submit, and resumes there with its variables', async () => {
+  itOpens('stable code stops before an action that would submit, and resumes there with its variables', async () => {
     const code = [
       'amount = "7.00"',
       'page.navigate("/submit?claim={{CLAIM_ID}}")',
@@ -83,14 +86,14 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
     ['a step without page', 'goto("/claims")', 'code', "name 'goto' is not defined; use page.goto"],
     ['a misspelled function', 'extrat(page, "#a", "a")', 'code', 'did you mean extract?'],
     ['an exit of the code itself', 'import sys\nsys.exit(1)', 'code', 'the code ended'],
-  ])('reports %s', async (_, code, why, error) => {
+  ])('a failed attempt of stable code reports %s', async (_, code, why, error) => {
     const failed = await run(code);
     expect([failed.outcome, failed.why]).toEqual(['failed', why]);
     expect(failed.error).toContain(error);
     expect((await session.look()).url).toContain('127.0.0.1');
   });
 
-  itOpens('calls the steps of page by their names, with one or several selectors', async () => {
+  itOpens('stable code calls the steps of page by their names, with one or several selectors', async () => {
     const code = [
       'page.goto("/submit?claim={{CLAIM_ID}}")',
       'page.wait_for_element("aria/Amount")',
@@ -108,7 +111,7 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
     expect(session.portal.submitted.at(-1)).toMatchObject({ amount: '8.00', payer: 'Cigna', urgent: 'on' });
   });
 
-  itOpens('can use a vault key only by its name, and cannot report its value', async () => {
+  itOpens('stable code can use a vault key only by its name, and cannot report the value of the key', async () => {
     const attempt = await run(
       'import os\nmuster.result({"env": dict(os.environ), "filled": 1})\npage.navigate("/profile")\nextract(page, ["aria/Note"], "note")',
     );
@@ -118,7 +121,7 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
     expect(JSON.stringify(attempt.extracted['env'])).not.toMatch(/PORTAL_PASSWORD|SERVICE_API_KEY/);
   });
 
-  itOpens('is ended in time if it never ends, and the browser remains usable', async () => {
+  itOpens('stable code that never ends is stopped in time, and its browser remains usable', async () => {
     const deadline = { deadline: new Date(Date.now() + 14_000).toISOString() };
     const payload = { maySubmit: true, screenshot: false, code: 'while True: browser.rest(1)' };
     const { output } = await session.result(await session.send('autopilot_attempt', payload, {}, deadline));

@@ -31,21 +31,24 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
     return release;
   };
 
-  itOpens('is taken over by the next worker, on the same page and with its secrets redacted', async () => {
-    await session.open('/login');
-    await session.signIn();
-    const before = session.processes();
-    await session.worker.kill('SIGKILL');
-    expect(session.processes()).toEqual(before);
-    await session.worker.start();
-    expect(await session.look()).toMatchObject({ title: 'Claims', url: `${session.portal.url}/claims` });
-    const profile = await session.goTo('/profile');
-    expect(profile.look.title).toBe('Profile [secret]');
-    expect(JSON.stringify(profile)).not.toContain(session.portal.password);
-    expect(await session.ask('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
-  });
+  itOpens(
+    'a browser session is taken over by the next worker, on the same page and with its secrets redacted',
+    async () => {
+      await session.open('/login');
+      await session.signIn();
+      const before = session.processes();
+      await session.worker.kill('SIGKILL');
+      expect(session.processes()).toEqual(before);
+      await session.worker.start();
+      expect(await session.look()).toMatchObject({ title: 'Claims', url: `${session.portal.url}/claims` });
+      const profile = await session.goTo('/profile');
+      expect(profile.look.title).toBe('Profile [secret]');
+      expect(JSON.stringify(profile)).not.toContain(session.portal.password);
+      expect(await session.ask('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
+    },
+  );
 
-  itOpens('continues an attempt whose worker is killed, performs it once, and keeps its answer', async () => {
+  itOpens('an attempt whose worker is killed continues, is performed once, and its answer is delivered', async () => {
     await session.open('/login');
     await session.signIn();
     const release = isHeldUp();
@@ -67,7 +70,7 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
   });
 
   itOpens(
-    'reports that a submission is unknown if its browser died during it, and that there is none if it died before',
+    'an attempt reports an unknown submission if the browser died during it, and none if the browser died before',
     async () => {
       await session.open('/login');
       await session.signIn();
@@ -99,15 +102,18 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
     },
   );
 
-  itOpens('leaves no browser behind if only its keeper is killed', async () => {
-    await session.open('/login');
-    killAll(processesOf(`MUSTER_RUN_ID=${session.sessionId}`, 'program.py'));
-    await waitFor('the browser to end', () => session.processes().length === 0);
-    expect(await session.ask('autopilot_look', {})).toMatchObject({ status: 'failed', code: 'browser_lost' });
-  });
+  itOpens(
+    'a browser session leaves no browser behind if only the process that keeps the browser is killed',
+    async () => {
+      await session.open('/login');
+      killAll(processesOf(`MUSTER_RUN_ID=${session.sessionId}`, 'program.py'));
+      await waitFor('the browser to end', () => session.processes().length === 0);
+      expect(await session.ask('autopilot_look', {})).toMatchObject({ status: 'failed', code: 'browser_lost' });
+    },
+  );
 
   itOpens(
-    'stops before a form’s button, a key, a script or a marked action submits, and resumes there if allowed',
+    'an attempt stops before a button, a key, a script or a marked action submits, and resumes there if allowed',
     async () => {
       await session.open('/login');
       // Sending a form with a password field does not count as a submission.
@@ -147,32 +153,35 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
     },
   );
 
-  itOpens('ends with SIGTERM to the worker, with the opening of another session, and after its deadline', async () => {
-    await session.open('/login');
-    await session.worker.kill('SIGTERM');
-    expect(session.processes()).toEqual([]);
-    await session.worker.start();
-    const first = session.sessionId;
-    await session.open('/login');
-    session.sessionId = '0190a5b4-0000-7000-8000-0000000000bb';
-    await session.open('/login');
-    expect(processesOf(`MUSTER_RUN_ID=${first}`)).toEqual([]);
-    const late = await session.send(
-      'autopilot_look',
-      { expect: { text: 'never' } },
-      {},
-      { deadline: new Date(Date.now() + 1000).toISOString() },
-    );
-    expect(await session.result(late)).toMatchObject({ status: 'failed', code: 'execution_timeout' });
-    await waitFor('its end', () => session.processes().length === 0);
-    const links = readdirSync(tmpdir()).filter((name) => /^muster-[0-9a-f]{12}$/.test(name));
-    const dead = links
-      .map((name) => readlinkSync(join(tmpdir(), name)))
-      .filter((path) => path.startsWith(session.worker.folder));
-    expect(dead.filter((path) => !existsSync(path))).toEqual([]);
-  });
+  itOpens(
+    'a browser session ends when its worker gets SIGTERM, when another session opens, and when a command is late',
+    async () => {
+      await session.open('/login');
+      await session.worker.kill('SIGTERM');
+      expect(session.processes()).toEqual([]);
+      await session.worker.start();
+      const first = session.sessionId;
+      await session.open('/login');
+      session.sessionId = '0190a5b4-0000-7000-8000-0000000000bb';
+      await session.open('/login');
+      expect(processesOf(`MUSTER_RUN_ID=${first}`)).toEqual([]);
+      const late = await session.send(
+        'autopilot_look',
+        { expect: { text: 'never' } },
+        {},
+        { deadline: new Date(Date.now() + 1000).toISOString() },
+      );
+      expect(await session.result(late)).toMatchObject({ status: 'failed', code: 'execution_timeout' });
+      await waitFor('its end', () => session.processes().length === 0);
+      const links = readdirSync(tmpdir()).filter((name) => /^muster-[0-9a-f]{12}$/.test(name));
+      const dead = links
+        .map((name) => readlinkSync(join(tmpdir(), name)))
+        .filter((path) => path.startsWith(session.worker.folder));
+      expect(dead.filter((path) => !existsSync(path))).toEqual([]);
+    },
+  );
 
-  itOpens('continues during a run', async () => {
+  itOpens('a browser session continues during a run', async () => {
     await session.open('/login');
     const run = runOf('import os, time\nwhile not os.path.exists("go"): time.sleep(0.01)');
     await session.service.push(run);
@@ -189,7 +198,7 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
     expect((await session.look()).title).toBe('Claims');
   });
 
-  it('cannot be opened without a browser', async () => {
+  it('a browser session cannot be opened on a machine without a browser', async () => {
     await session.worker.kill();
     await session.worker.start({ CHROMIUM: '/nowhere/chromium' });
     expect(await session.open('/login')).toMatchObject({ status: 'failed', code: 'browser_unavailable' });

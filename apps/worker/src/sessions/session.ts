@@ -3,13 +3,16 @@ import { totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { InterruptedAttempt, OpenSession } from '@muster/contracts';
-import { readJson, writeWhole } from '../host/files';
+import { readJson, writeAtomically } from '../host/files';
 import { launch, readExitCode } from '../host/launcher';
 import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
-import { type Command, isObject, textOf } from '../protocol/command';
+import { type Command, isObject, stringOrEmpty } from '../protocol/command';
 import { isAlive, readEnvironment, readProcess } from '../runs/processes';
 
-/** The process that keeps the browser. It is on disk, so that a restarted worker finds the process. */
+/**
+ * Record of the process that keeps the browser. The record is stored in a file, so that a restarted worker finds the
+ * process.
+ */
 interface Keeper {
   pid: number;
   startTime: string;
@@ -33,7 +36,7 @@ export type Outcome =
   | { is: 'detached' };
 
 const pollMs = 20;
-/** Time for uploading the screenshot and sending the answer. */
+/** Time before the deadline that is reserved for uploading the screenshot and sending the answer. */
 const reserveMs = 5_000;
 const usualMs = 120_000;
 const maxMemoryBytes = 2 * 1024 ** 3;
@@ -62,16 +65,16 @@ export class Session {
     rmSync(folder, { recursive: true, force: true });
     for (const name of folders) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
     const script = join(folder, 'program.py');
-    writeFileSync(script, textOf(input.program), { mode: 0o600 });
+    writeFileSync(script, stringOrEmpty(input.program), { mode: 0o600 });
     const opened = {
-      startUrl: textOf(input.startUrl),
+      startUrl: stringOrEmpty(input.startUrl),
       allowedOrigins: Array.isArray(input.allowedOrigins) ? input.allowedOrigins.map(String) : [],
       inputs: isObject(input.inputs) ? input.inputs : {},
       idleMinutes: input.idleMinutes ?? idleMinutes,
       memoryBytes: Math.min(maxMemoryBytes, totalmem() * 0.6),
       secretNames,
     };
-    writeWhole(join(folder, 'open.json'), JSON.stringify(opened));
+    writeAtomically(join(folder, 'open.json'), JSON.stringify(opened));
     const silence = openSync('/dev/null', 'w');
     const messages = openSync(join(folder, 'messages.log'), 'a', 0o600);
     const child = launch({
@@ -93,7 +96,7 @@ export class Session {
     });
     closeSync(silence);
     closeSync(messages);
-    // If the process cannot start, isAlive() is false.
+    // If the process cannot start, isAlive() returns false, so this error is ignored.
     child.once('error', () => undefined);
     child.unref();
     const pid = child.pid ?? 0;
@@ -104,8 +107,8 @@ export class Session {
       deadline: deadline ?? Date.now() + usualMs,
       secretNames,
     };
-    writeWhole(join(folder, 'keeper.json'), JSON.stringify(keeper));
-    return new Session(folder, textOf(payload.sessionId), keeper);
+    writeAtomically(join(folder, 'keeper.json'), JSON.stringify(keeper));
+    return new Session(folder, stringOrEmpty(payload.sessionId), keeper);
   }
 
   /** Returns the session that an earlier start of the worker has left, alive or not. */
@@ -130,7 +133,7 @@ export class Session {
     return this.isOpening(commandId) || ['asked', 'answers'].some((place) => existsSync(this.path(place, commandId)));
   }
 
-  /** Returns the values that must be redacted in the answers. */
+  /** Returns the session's secrets, which must be redacted in the answers. */
   secrets(): string[] {
     if (!this.keeper) return [];
     const { pid, secretNames } = this.keeper;
@@ -143,7 +146,7 @@ export class Session {
     const until = deadline ?? now + usualMs;
     const left = until - now;
     const question = { kind, payload: request, deadline: until, leftMs: Math.max(left / 2, left - 2 * reserveMs) };
-    writeWhole(this.path('asked', commandId), JSON.stringify(question));
+    writeAtomically(this.path('asked', commandId), JSON.stringify(question));
   }
 
   async answered(commandId: string, isDetached: () => boolean): Promise<Outcome> {
@@ -151,7 +154,8 @@ export class Session {
     try {
       const deadline = this.deadlineOf(commandId) - reserveMs / 2;
       for (;;) {
-        // Checked before the answer is read, because an answer that was written before the end counts.
+        // isAlive() is called before the answer is read, because an answer that the process wrote before it ended
+        // counts.
         const isAlive = this.isAlive();
         const answer = this.readAnswer(commandId);
         if (answer) return answer;

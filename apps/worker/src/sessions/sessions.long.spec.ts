@@ -18,7 +18,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(session.service.faults).toEqual([]);
   });
 
-  itOpens('shows its start page as a tree, with a screenshot', async () => {
+  itOpens('a browser session shows its start page as a tree, with a screenshot', async () => {
     const opened = await session.open('/login');
     expect(opened).toMatchObject({ status: 'success', output: { reused: false, startError: null } });
     const { look } = opened.output;
@@ -37,7 +37,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(await session.open('/claims')).toMatchObject({ output: { reused: true, look: { title: 'Sign in' } } });
   });
 
-  itOpens('performs the actions of an attempt, ranks the selectors of elements, and returns steps', async () => {
+  itOpens('an attempt performs its actions, ranks the selectors of each element, and returns steps', async () => {
     await session.goTo('/login');
     const attempt = await session.act(
       [
@@ -83,37 +83,40 @@ describe(`The browser of a session${noChromium}`, () => {
     ]);
   });
 
-  itOpens('opens the row of an input, and finds elements again in another design of the portal', async () => {
-    await session.goTo('/claims');
-    const opened = await session.act(
-      [
-        action('click', 'xpath///tr[td="C-1003"]//a', { name: 'open' }),
-        action('extract', '[data-testid=amount]', { name: 'amount' }),
-      ],
-      { text: 'C-1003' },
-    );
-    expect(opened).toMatchObject({ outcome: 'passed', extracted: { amount: '114.00' } });
-    const [{ candidates }] = opened.done as [(typeof opened.done)[0]];
-    expect(candidates.every(({ selector }) => selector.includes('{{CLAIM_ID}}'))).toBe(true);
-    session.portal.design = 'second';
-    await session.goTo('/submit?claim=C-1003');
-    // Selectors of the first design. The second design has other ids and classes, but the same visible texts.
-    const learned = [
-      { kind: 'role' as const, selector: 'aria/Amount[role="textbox"]' },
-      { kind: 'css' as const, selector: '#amount' },
-    ];
-    const filled = await session.act([
-      action('fill', '', { name: 'amount', value: '{{AMOUNT}}', selectors: learned }),
-      action('select', 'aria/Payer', { value: 'Delta Dental' }),
-      action('check', 'aria/Urgent', { value: 'true' }),
-    ]);
-    expect(filled).toMatchObject({ outcome: 'passed', at: 3 });
-    expect(filled.look.tree).toContain('value="125.50"');
-    expect(filled.look.tree).toMatch(/checkbox "Urgent" \[.*checked/);
-    session.portal.design = 'first';
-  });
+  itOpens(
+    'an attempt opens the table row of an input, and finds elements again in another design of the portal',
+    async () => {
+      await session.goTo('/claims');
+      const opened = await session.act(
+        [
+          action('click', 'xpath///tr[td="C-1003"]//a', { name: 'open' }),
+          action('extract', '[data-testid=amount]', { name: 'amount' }),
+        ],
+        { text: 'C-1003' },
+      );
+      expect(opened).toMatchObject({ outcome: 'passed', extracted: { amount: '114.00' } });
+      const [{ candidates }] = opened.done as [(typeof opened.done)[0]];
+      expect(candidates.every(({ selector }) => selector.includes('{{CLAIM_ID}}'))).toBe(true);
+      session.portal.design = 'second';
+      await session.goTo('/submit?claim=C-1003');
+      // Selectors of the first design. The second design has other ids and classes, but the same visible texts.
+      const learned = [
+        { kind: 'role' as const, selector: 'aria/Amount[role="textbox"]' },
+        { kind: 'css' as const, selector: '#amount' },
+      ];
+      const filled = await session.act([
+        action('fill', '', { name: 'amount', value: '{{AMOUNT}}', selectors: learned }),
+        action('select', 'aria/Payer', { value: 'Delta Dental' }),
+        action('check', 'aria/Urgent', { value: 'true' }),
+      ]);
+      expect(filled).toMatchObject({ outcome: 'passed', at: 3 });
+      expect(filled.look.tree).toContain('value="125.50"');
+      expect(filled.look.tree).toMatch(/checkbox "Urgent" \[.*checked/);
+      session.portal.design = 'first';
+    },
+  );
 
-  itOpens('reports unmet expectations, and selectors without a match', async () => {
+  itOpens('an attempt reports unmet expectations, and selectors without a match', async () => {
     await session.goTo('/claims');
     expect(await session.look({ expect: { url: '/claims', text: 'Page  1', notText: 'Page 2' } })).toMatchObject({
       holds: true,
@@ -130,27 +133,30 @@ describe(`The browser of a session${noChromium}`, () => {
     });
   });
 
-  itOpens('extracts one element and all elements, waits, and refuses actions with unknown names', async () => {
-    await session.goTo('/claims');
-    const read = await session.act([
-      action('wait', 'aria/Next page[role="link"]'),
-      action('extract', 'td:first-child', { name: 'claims', all: true }),
-      action('extract', 'aria/Next page[role="link"]', { name: 'next', value: 'href' }),
-    ]);
-    expect(read.extracted).toEqual({
-      claims: ['C-1001', 'C-1002', 'C-1003', 'C-1004', 'C-1005'],
-      next: '/claims?page=2',
-    });
-    const before = session.portal.requests.length;
-    const wrong = await session.act([
-      action('click', 'aria/Next page'),
-      action('fill', 'input', { value: '{{SERVICE_API_KEY}}' }),
-    ]);
-    expect(wrong).toMatchObject({ outcome: 'failed', why: 'name', at: 0, done: [] });
-    expect(session.portal.requests.length).toBe(before);
-  });
+  itOpens(
+    'an attempt extracts one element or all elements, waits, and refuses actions with unknown names',
+    async () => {
+      await session.goTo('/claims');
+      const read = await session.act([
+        action('wait', 'aria/Next page[role="link"]'),
+        action('extract', 'td:first-child', { name: 'claims', all: true }),
+        action('extract', 'aria/Next page[role="link"]', { name: 'next', value: 'href' }),
+      ]);
+      expect(read.extracted).toEqual({
+        claims: ['C-1001', 'C-1002', 'C-1003', 'C-1004', 'C-1005'],
+        next: '/claims?page=2',
+      });
+      const before = session.portal.requests.length;
+      const wrong = await session.act([
+        action('click', 'aria/Next page'),
+        action('fill', 'input', { value: '{{SERVICE_API_KEY}}' }),
+      ]);
+      expect(wrong).toMatchObject({ outcome: 'failed', why: 'name', at: 0, done: [] });
+      expect(session.portal.requests.length).toBe(before);
+    },
+  );
 
-  itOpens('detects pages that ask for a one-time code or a captcha', async () => {
+  itOpens('a browser session detects pages that ask for a one-time code or a captcha', async () => {
     await session.goTo('/captcha');
     expect((await session.look()).asksFor).toBe('captcha');
     await session.goTo('/code');
@@ -159,46 +165,49 @@ describe(`The browser of a session${noChromium}`, () => {
     expect((await session.look()).asksFor).toBe(null);
   });
 
-  itOpens('waits for a slow page', async () => {
+  itOpens('an attempt waits for a slow page', async () => {
     expect(await session.act([action('navigate', '', { value: '/slow' })], { text: 'At last' })).toMatchObject({
       outcome: 'passed',
     });
   });
 
-  itOpens('never shows a vault key’s value in the tree, title, URL, extracted text or screenshot', async () => {
-    const attempt = await session.attempt({
-      screenshot: true,
-      actions: [
-        action('navigate', '', { value: '/profile' }),
-        action('extract', 'body', { name: 'all' }),
-        action('fill', 'aria/Note', { value: 'x {{PORTAL_PASSWORD}}' }),
-        action('click', 'button'),
-      ],
-    });
-    const { password } = session.portal;
-    expect(attempt).toMatchObject({ outcome: 'passed', look: { title: 'Profile [secret]' } });
-    expect(attempt.look.url).toBe(`${session.portal.url}/profile?key=[secret]`);
-    expect(attempt.look.tree).toContain('Keep [secret]');
-    expect(attempt.extracted.all).toContain('Your password is [secret].');
-    const halves = [password.slice(0, 8), password.slice(8)];
-    for (const part of [password, encodeURIComponent(password), ...halves])
-      expect(JSON.stringify(attempt)).not.toContain(part);
-    const sent = session.service.requests.map(({ text }) => text).join('\n');
-    for (const part of [password, ...halves]) expect(sent).not.toContain(part);
-    expect(session.worker.allText()).not.toContain(password);
-    expect(session.worker.stderr).not.toContain(password);
-    const picture = session.service.uploads.get(attempt.look.screenshotKey!)!;
-    if (!findProgram('ffmpeg', process.env)) return;
-    // The rows of the heading, the sentence and the two halves are covered.
-    const toGray = ['-v', 'error', '-i', '-', '-f', 'rawvideo', '-pix_fmt', 'gray', '-'];
-    const pixels = execFileSync('ffmpeg', toGray, { input: picture, maxBuffer: 2 ** 24 });
-    const shades = [40, 89, 123].flatMap((y) =>
-      Array.from({ length: 120 }, (_, at) => pixels[y * 1280 + 20 + at * 10]!),
-    );
-    expect(shades.filter((shade) => Math.abs(shade - 0x33) > 8)).toEqual([]);
-  });
+  itOpens(
+    'an attempt never shows a vault key’s value in the tree, title, URL, extracted text or screenshot',
+    async () => {
+      const attempt = await session.attempt({
+        screenshot: true,
+        actions: [
+          action('navigate', '', { value: '/profile' }),
+          action('extract', 'body', { name: 'all' }),
+          action('fill', 'aria/Note', { value: 'x {{PORTAL_PASSWORD}}' }),
+          action('click', 'button'),
+        ],
+      });
+      const { password } = session.portal;
+      expect(attempt).toMatchObject({ outcome: 'passed', look: { title: 'Profile [secret]' } });
+      expect(attempt.look.url).toBe(`${session.portal.url}/profile?key=[secret]`);
+      expect(attempt.look.tree).toContain('Keep [secret]');
+      expect(attempt.extracted.all).toContain('Your password is [secret].');
+      const halves = [password.slice(0, 8), password.slice(8)];
+      for (const part of [password, encodeURIComponent(password), ...halves])
+        expect(JSON.stringify(attempt)).not.toContain(part);
+      const sent = session.service.requests.map(({ text }) => text).join('\n');
+      for (const part of [password, ...halves]) expect(sent).not.toContain(part);
+      expect(session.worker.allText()).not.toContain(password);
+      expect(session.worker.stderr).not.toContain(password);
+      const picture = session.service.uploads.get(attempt.look.screenshotKey!)!;
+      if (!findProgram('ffmpeg', process.env)) return;
+      // The rows of the heading, the sentence and the two halves are covered.
+      const toGray = ['-v', 'error', '-i', '-', '-f', 'rawvideo', '-pix_fmt', 'gray', '-'];
+      const pixels = execFileSync('ffmpeg', toGray, { input: picture, maxBuffer: 2 ** 24 });
+      const shades = [40, 89, 123].flatMap((y) =>
+        Array.from({ length: 120 }, (_, at) => pixels[y * 1280 + 20 + at * 10]!),
+      );
+      expect(shades.filter((shade) => Math.abs(shade - 0x33) > 8)).toEqual([]);
+    },
+  );
 
-  itOpens('refuses a vault key’s value in a URL, in a selector and as a key press', async () => {
+  itOpens('an attempt refuses a vault key’s value in a URL, in a selector and as a key press', async () => {
     await session.goTo('/claims');
     for (const [each, why] of [
       [action('navigate', '', { value: '/claims?q={{PORTAL_PASSWORD}}' }), 'address'],
@@ -214,21 +223,21 @@ describe(`The browser of a session${noChromium}`, () => {
   });
 
   itOpens.each([
-    ['link', action('click', 'aria/By link')],
-    ['tab', action('click', 'aria/By tab')],
-    ['redirect', action('click', 'aria/By redirect')],
-    ['refresh', action('click', 'aria/By refresh')],
-    ['script', action('click', 'aria/By script')],
-    ['window', action('click', 'aria/By window')],
-    ['timer', action('click', 'aria/By timer')],
-    ['form', action('click', 'aria/By form')],
-    ['frame', action('click', 'aria/By frame')],
-    ['file', action('navigate', '', { value: 'file:///etc/passwd' })],
-    ['data', action('navigate', '', { value: 'data:text/html,<h1>data</h1>' })],
-    ['javascript', action('navigate', '', { value: 'javascript:location="http://127.0.0.1:1/"' })],
-    ['address', action('navigate', '', { value: 'http://127.0.0.1:1/' })],
-    ['redirect of an address', action('navigate', '', { value: '/leave' })],
-  ])('does not leave the task’s origins by %s', async (_, each) => {
+    ['a link', action('click', 'aria/By link')],
+    ['a tab', action('click', 'aria/By tab')],
+    ['a redirect', action('click', 'aria/By redirect')],
+    ['a refresh', action('click', 'aria/By refresh')],
+    ['a script', action('click', 'aria/By script')],
+    ['a window', action('click', 'aria/By window')],
+    ['a timer', action('click', 'aria/By timer')],
+    ['a form', action('click', 'aria/By form')],
+    ['a frame', action('click', 'aria/By frame')],
+    ['a file URL', action('navigate', '', { value: 'file:///etc/passwd' })],
+    ['a data URL', action('navigate', '', { value: 'data:text/html,<h1>data</h1>' })],
+    ['a javascript URL', action('navigate', '', { value: 'javascript:location="http://127.0.0.1:1/"' })],
+    ['another URL', action('navigate', '', { value: 'http://127.0.0.1:1/' })],
+    ['a redirect to another URL', action('navigate', '', { value: '/leave' })],
+  ])('the browser of a session does not leave the task’s origins by %s', async (_, each) => {
     await session.goTo('/ways-out');
     const attempt = await session.act([each]);
     expect([attempt.outcome, attempt.why]).toEqual(['failed', 'address']);
@@ -237,16 +246,19 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(new URL((await session.look()).url).origin).toBe(session.portal.url);
   });
 
-  itOpens('does not leave the task’s origins by links that the browser itself refuses', async () => {
-    for (const link of ['aria/By file', 'aria/By data']) {
-      await session.goTo('/ways-out');
-      await session.act([action('click', link)]);
-      expect((await session.look()).url).toBe(`${session.portal.url}/ways-out`);
-    }
-    expect(session.portal.visits).toEqual([]);
-  });
+  itOpens(
+    'the browser of a session does not leave the task’s origins by links that the browser itself refuses',
+    async () => {
+      for (const link of ['aria/By file', 'aria/By data']) {
+        await session.goTo('/ways-out');
+        await session.act([action('click', link)]);
+        expect((await session.look()).url).toBe(`${session.portal.url}/ways-out`);
+      }
+      expect(session.portal.visits).toEqual([]);
+    },
+  );
 
-  itOpens('leaves nothing behind when it is closed', async () => {
+  itOpens('a closed browser session leaves nothing behind and cannot be opened again', async () => {
     expect(session.processes().length).toBeGreaterThan(0);
     expect(await session.ask('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
     expect(session.processes()).toEqual([]);

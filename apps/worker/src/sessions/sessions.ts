@@ -4,7 +4,7 @@ import type { InterruptedAttempt, SessionClosed, SessionFault, SessionOpened } f
 import { type Extensions, noBrowser } from '../browser/extensions';
 import { findBrowser } from '../browser/find-browser';
 import type { LocalLog } from '../host/local-log';
-import { type Command, isObject, type Kind, type Result, textOf } from '../protocol/command';
+import { type Command, isObject, type Kind, type Result, stringOrEmpty } from '../protocol/command';
 import type { Service } from '../protocol/service';
 import { sendUpload } from '../protocol/upload';
 import { killProcesses } from '../runs/processes';
@@ -27,7 +27,7 @@ const watchMs = 2_000;
 const uploadTries = 3;
 const sessionKinds: readonly Kind[] = ['autopilot_open', 'autopilot_look', 'autopilot_attempt', 'autopilot_close'];
 
-export function isOfSession(kind: Kind): boolean {
+export function isSessionCommand(kind: Kind): boolean {
   return sessionKinds.includes(kind);
 }
 
@@ -35,7 +35,7 @@ export function isOfSession(kind: Kind): boolean {
 export class Sessions {
   private readonly folder: string;
   private readonly open = new Map<string, Session>();
-  /** Sessions that were closed here. If their open command arrives later, it starts nothing. */
+  /** Ids of closed sessions. An open command that arrives after its close command starts nothing. */
   private readonly closed = new Set<string>();
   private watch: NodeJS.Timeout | undefined;
   private isDetached = false;
@@ -56,13 +56,13 @@ export class Sessions {
 
   /** Returns the result; null if the command continues and the next start of the worker returns its result. */
   async perform(command: Command): Promise<Result | null> {
-    const sessionId = textOf(command.payload.sessionId);
+    const sessionId = stringOrEmpty(command.payload.sessionId);
     if (!/^[A-Za-z0-9][\w-]{0,99}$/.test(sessionId)) return { status: 'failed', error: 'sessionId must be an id' };
     if (command.kind === 'autopilot_close') return this.close(sessionId);
     if (command.kind === 'autopilot_open') return this.begin(sessionId, command);
     const session = this.open.get(sessionId);
     if (!session?.isAlive())
-      return failed('browser_lost', session?.endReason() || 'this worker has no browser for the session');
+      return failedResult('browser_lost', session?.endReason() || 'this worker has no browser for the session');
     session.ask(command, Date.now());
     return this.awaitResult(session, command.commandId);
   }
@@ -71,7 +71,7 @@ export class Sessions {
   async resume(commandId: string): Promise<Result | null> {
     const session = [...this.open.values()].find((each) => each.wasAsked(commandId));
     if (session) return this.awaitResult(session, commandId);
-    return interrupted('the worker was restarted before the command started', { submit: 'none', at: 0 });
+    return interruptedResult('the worker was restarted before the command started', { submit: 'none', at: 0 });
   }
 
   /** Removes the files of a command whose result is in the spool. */
@@ -94,13 +94,13 @@ export class Sessions {
     const { base, python, extensions, log } = this.options;
     const program = findBrowser(base);
     if (!program) return noBrowser;
-    if (this.closed.has(sessionId)) return failed('browser_lost', 'the session was closed before it was opened');
+    if (this.closed.has(sessionId)) return failedResult('browser_lost', 'the session was closed before it was opened');
     const existing = this.open.get(sessionId);
     if (existing?.isAlive()) {
       existing.ask(command, Date.now());
       return this.awaitResult(existing, command.commandId);
     }
-    // Only one session at a time: opening another one ends the previous one.
+    // Only one session is open at a time: opening another session ends the previous one.
     await Promise.all([...this.open.values()].map((session) => this.clear(session)));
     const env = { ...base, CHROMIUM: program };
     const session = Session.start(join(this.folder, sessionId), command, {
@@ -120,9 +120,10 @@ export class Sessions {
     if (outcome.is === 'answered') return this.present(session, commandId, outcome);
     const { is, reason, attempted } = outcome;
     await this.clear(session);
-    if (is === 'late') return { ...failed('execution_timeout', `the browser was ended: ${reason}`), output: attempted };
-    if (session.isOpening(commandId)) return failed('browser_lost', `the browser did not stay open: ${reason}`);
-    return interrupted(reason, attempted);
+    if (is === 'late')
+      return { ...failedResult('execution_timeout', `the browser was ended: ${reason}`), output: attempted };
+    if (session.isOpening(commandId)) return failedResult('browser_lost', `the browser did not stay open: ${reason}`);
+    return interruptedResult(reason, attempted);
   }
 
   private async present(
@@ -179,7 +180,9 @@ export class Sessions {
     return remaining;
   }
 
-  /** Kills the browser of a keeper that has ended for any reason. */
+  /**
+   * Checks at an interval whether the keeper process of a session has ended for any reason, and kills its browser then.
+   */
   private watchOver(): void {
     clearInterval(this.watch);
     if (!this.open.size) return;
@@ -198,11 +201,11 @@ export class Sessions {
   }
 }
 
-function failed(code: SessionFault, error: string): Result {
+function failedResult(code: SessionFault, error: string): Result {
   return { status: 'failed', code, error } as Result;
 }
 
-function interrupted(reason: string, output: InterruptedAttempt): Result {
+function interruptedResult(reason: string, output: InterruptedAttempt): Result {
   return {
     status: 'failed',
     code: 'interrupted',

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandResultBody } from '@muster/contracts';
 import type { Result } from '../protocol/command';
-import { readJson, writeWhole } from '../host/files';
-import { inOrigin, type LocalLog } from '../host/local-log';
+import { readJson, writeAtomically } from '../host/files';
+import { withOrigin, type LocalLog } from '../host/local-log';
 import type { Origin } from '../protocol/origin';
-import { textOfBody, verdictOf, type Answer, type Service } from '../protocol/service';
+import { serializeBody, verdictOf, type Answer, type Service } from '../protocol/service';
 
 /** Content of a result file. A file of an older worker has no origin. */
 type StoredResult = Partial<Result> & { origin?: Origin };
@@ -32,7 +32,7 @@ export class Results {
   }
 
   put(commandId: string, result: Result, origin: Origin = {}): void {
-    writeWhole(this.pathOf(commandId), JSON.stringify({ ...result, origin } satisfies StoredResult));
+    writeAtomically(this.pathOf(commandId), JSON.stringify({ ...result, origin } satisfies StoredResult));
     this.send(commandId);
   }
 
@@ -62,13 +62,13 @@ export class Results {
 
   private deliver(service: Service, commandId: string): Promise<void> {
     const { origin = {}, ...result } = readJson<StoredResult>(this.pathOf(commandId)) ?? {};
-    return inOrigin(origin, () => this.post(service.with(origin), commandId, result));
+    return withOrigin(origin, () => this.post(service.with(origin), commandId, result));
   }
 
   private async post(service: Service, commandId: string, result: Partial<Result>): Promise<void> {
     const path = `/api/agents/${this.agentId}/commands/${commandId}/result`;
     const send = (body: Partial<Result>): Promise<Answer> => {
-      const call = { method: 'POST' as const, path, text: textOfBody<Partial<CommandResultBody>>(body) };
+      const call = { method: 'POST' as const, path, text: serializeBody<Partial<CommandResultBody>>(body) };
       return service.insist(() => call);
     };
     let answer = await send(result);

@@ -12,10 +12,10 @@ import type { Fields } from '../protocol/service';
 export const streams = ['events', 'logs', 'uploads'] as const;
 export type Stream = (typeof streams)[number];
 
-/** Picks errorCode from the contract's class, so that a rename there does not compile here. */
+/** Picks errorCode from the contract's class, so that this file does not compile if the contract renames that field. */
 type Failed = { status: 'failed' } & Required<Pick<WebhookReport, 'errorCode'>>;
 
-/** A body with fields that a script reports. They are sent unchecked, because the service validates them. */
+/** A body with fields that a script reports. These fields are sent unchecked, because the service validates them. */
 type ReportedBody<Body, Names extends keyof Body> = Omit<Body, Names | 'jobId'> & Fields<Pick<Body, Names>>;
 type WebhookReport = ReportedBody<JobWebhookBody, never>;
 /** Final report of a run. A failed run has an errorCode. */
@@ -36,7 +36,7 @@ export type Item =
   | { kind: 'terminal'; body: LastReport };
 
 /** An item that the service will never receive, and why. */
-export interface Lack {
+export interface MissingItem {
   kind: DeliveredKind;
   reason: string;
 }

@@ -24,7 +24,7 @@ describe('The spool', () => {
       .next(stream, limits)
       .map(({ item }) => (item.kind === 'log' ? item.entry.seq : (item as { body: Record<string, unknown> }).body.seq));
 
-  it('keeps the order and the position of each stream across a restart', () => {
+  it('the spool keeps the order of its items and the position of each stream across a restart', () => {
     const spool = Spool.create(folder, first);
     spool.append([log(1), step(1), log(2)], { ...first, logSeq: 2 });
     spool.append([step(2), log(3)], { ...first, logSeq: 3 });
@@ -40,7 +40,7 @@ describe('The spool', () => {
     again.close();
   });
 
-  it('drops an incomplete record and the state in it', () => {
+  it('the spool drops an incomplete record and the state in that record', () => {
     const spool = Spool.create(folder, first);
     spool.append([log(1)], { ...first, logSeq: 1 });
     spool.close();
@@ -53,7 +53,7 @@ describe('The spool', () => {
     again.close();
   });
 
-  it('deletes segments that all streams have delivered', () => {
+  it('the spool deletes the segments that all streams have delivered', () => {
     const spool = Spool.create(folder, first);
     const message = 'x'.repeat(16_000);
     for (let seq = 1; seq <= 600; seq += 1) spool.append([log(seq, message)], { ...first, logSeq: seq });

@@ -13,8 +13,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { readJson, writeWhole } from '../host/files';
-import { streamOf, streams, type Item, type Lack, type Stream } from './spool-item';
+import { readJson, writeAtomically } from '../host/files';
+import { streamOf, streams, type Item, type MissingItem, type Stream } from './spool-item';
 import type { RunState } from '../runs/run-state';
 
 /** Position up to which a stream is delivered: item `index` of the record at `offset` is next. */
@@ -30,11 +30,11 @@ export interface Entry {
 interface Cursor {
   positions: Record<Stream, Position>;
   screenshotKey?: string;
-  lacks?: Lack[];
+  lacks?: MissingItem[];
 }
 
-/** Maximum number of lacks that the service accepts with a run's end. */
-const maxLacks = 50;
+/** Maximum number of missing items that the service accepts with a run's end. */
+const maxMissingItems = 50;
 const longestReason = 500;
 const segmentBytes = 4 * 1024 * 1024;
 const start: Position = { segment: 0, offset: 0, index: 0 };
@@ -74,11 +74,13 @@ export class Spool {
   /** Opens an existing spool; returns null if its first record is incomplete. */
   static open(folder: string): Spool | null {
     const segments = segmentsIn(folder);
-    for (const segment of segments) dropTornLine(join(folder, nameOf(segment)));
-    const state = segments.map((segment) => lastState(join(folder, nameOf(segment)))).findLast((found) => found);
+    for (const segment of segments) dropIncompleteLine(join(folder, segmentFileName(segment)));
+    const state = segments
+      .map((segment) => readLastState(join(folder, segmentFileName(segment))))
+      .findLast((found) => found);
     if (!state) return null;
     const spool = new Spool(folder, state);
-    for (const segment of segments) spool.sizes.set(segment, statSync(join(folder, nameOf(segment))).size);
+    for (const segment of segments) spool.sizes.set(segment, statSync(join(folder, segmentFileName(segment))).size);
     spool.openSegment(segments.at(-1)!);
     return spool;
   }
@@ -97,23 +99,24 @@ export class Spool {
   }
 
   /** Items of the run that the service will never receive. */
-  get lacks(): Lack[] {
+  get missingItems(): MissingItem[] {
     return this.cursor.lacks ?? [];
   }
 
   /**
-   * Records that an item will be missing: in the run's log, and for the report of its end. Does nothing past the limit
-   * or if the same lack is recorded already, because a script may report the same item ten thousand times.
+   * Records that an item will be missing, in the run's log and for the report of the run's end. Does nothing past the
+   * limit or if the same item is recorded already, because a script may report the same item ten thousand times.
    */
-  noteLack({ kind, reason }: Lack): void {
-    const lack = { kind, reason: [...reason].slice(0, longestReason).join('') };
-    const { lacks } = this;
-    if (lacks.length === maxLacks || lacks.some((each) => each.kind === kind && each.reason === lack.reason)) return;
+  noteMissingItem({ kind, reason }: MissingItem): void {
+    const missing = { kind, reason: [...reason].slice(0, longestReason).join('') };
+    const { missingItems } = this;
+    const isNoted = missingItems.some((each) => each.kind === kind && each.reason === missing.reason);
+    if (missingItems.length === maxMissingItems || isNoted) return;
     const logSeq = this.state.logSeq + 1;
-    const message = `Not delivered, and missing from this run (${kind}): ${lack.reason}`;
+    const message = `Not delivered, and missing from this run (${kind}): ${missing.reason}`;
     const entry = { level: 'error' as const, message, timestamp: Math.floor(Date.now() / 1000), seq: logSeq };
     this.append([{ kind: 'log', entry }], { ...this.state, logSeq });
-    this.cursor.lacks = [...lacks, lack];
+    this.cursor.lacks = [...missingItems, missing];
     this.saveCursor();
   }
 
@@ -164,7 +167,7 @@ export class Spool {
   }
 
   private saveCursor(): void {
-    writeWhole(join(this.folder, 'cursor.json'), JSON.stringify(this.cursor));
+    writeAtomically(join(this.folder, 'cursor.json'), JSON.stringify(this.cursor));
   }
 
   isDrained(stream: Stream): boolean {
@@ -196,7 +199,7 @@ export class Spool {
 
   private openSegment(segment: number): void {
     if (this.file !== -1) closeSync(this.file);
-    this.file = openSync(join(this.folder, nameOf(segment)), 'a', 0o600);
+    this.file = openSync(join(this.folder, segmentFileName(segment)), 'a', 0o600);
     this.last = segment;
     if (!this.sizes.has(segment)) this.sizes.set(segment, 0);
   }
@@ -211,7 +214,7 @@ export class Spool {
     }
     const cached = this.parsed.get(stream);
     if (cached?.segment === segment && cached.offset === offset) return cached;
-    const line = readLine(join(this.folder, nameOf(segment)), offset);
+    const line = readLine(join(this.folder, segmentFileName(segment)), offset);
     const space = line.indexOf(32);
     const has = line.subarray(0, space).includes(stream[0]!);
     const items = has ? (JSON.parse(line.subarray(space).toString()) as { items: Item[] }).items : [];
@@ -224,7 +227,7 @@ export class Spool {
     const needed = Math.min(...streams.map((stream) => this.cursor.positions[stream].segment));
     for (const segment of this.sizes.keys()) {
       if (segment >= needed || segment === this.last) continue;
-      rmSync(join(this.folder, nameOf(segment)), { force: true });
+      rmSync(join(this.folder, segmentFileName(segment)), { force: true });
       this.sizes.delete(segment);
     }
   }
@@ -237,7 +240,7 @@ interface RecordAt {
   items: Item[];
 }
 
-function nameOf(segment: number): string {
+function segmentFileName(segment: number): string {
   return `${String(segment).padStart(10, '0')}.jsonl`;
 }
 
@@ -247,13 +250,13 @@ function segmentsIn(folder: string): number[] {
   return names.map((name) => Number(name.slice(0, 10))).sort((a, b) => a - b);
 }
 
-function dropTornLine(path: string): void {
+function dropIncompleteLine(path: string): void {
   const bytes = readFileSync(path);
   const whole = bytes.lastIndexOf(10) + 1;
   if (whole < bytes.length) truncateSync(path, whole);
 }
 
-function lastState(path: string): RunState | undefined {
+function readLastState(path: string): RunState | undefined {
   const bytes = readFileSync(path);
   if (!bytes.length) return undefined;
   const line = bytes.subarray(bytes.lastIndexOf(10, bytes.length - 2) + 1);

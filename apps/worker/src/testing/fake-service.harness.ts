@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { isObject } from '../protocol/command';
 import { sign, verify } from '../protocol/signature';
 
-/** JSON that tests inspect. */
+/** JSON of any shape, which tests inspect. */
 export type Json = any;
 
 export interface ReceivedRequest {
@@ -21,7 +21,7 @@ type Reply = { status: number; body?: unknown; headers?: Record<string, string> 
 export const agentId = '0190a5b4-0000-7000-8000-000000000001';
 export const organizationId = '0190a5b4-0000-7000-8000-0000000000aa';
 
-/** The service for a worker: checks keys, signatures and schemas, stores the requests, and fails on demand. */
+/** A fake service for a worker. It checks keys, signatures and schemas, stores the requests, and fails on demand. */
 export class FakeService {
   readonly requests: ReceivedRequest[] = [];
   readonly faults: string[] = [];

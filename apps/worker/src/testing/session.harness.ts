@@ -46,7 +46,7 @@ export class SessionHarness {
     await this.worker.kill();
     // A remaining process may still write to the folder.
     await waitFor('the browser to end', () => {
-      const left = processesOf('MUSTER_RUN_ID=').filter((pid) => workingIn(pid).startsWith(this.worker.folder));
+      const left = processesOf('MUSTER_RUN_ID=').filter((pid) => workingFolderOf(pid).startsWith(this.worker.folder));
       killAll([...this.processes(), ...left]);
       return left.length === 0 && this.processes().length === 0;
     });
@@ -118,7 +118,7 @@ export class SessionHarness {
   }
 }
 
-function workingIn(pid: number): string {
+function workingFolderOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {

@@ -44,7 +44,7 @@ export function readZip(bytes: Buffer, limits: ZipLimits): ZipEntry[] {
   }
   if (limits.ratio && total > ratioFromBytes && total > limits.ratio * bytes.length) throw new ZipFault('ratio', '');
   refuseCollisions(rows);
-  return withContents(bytes, rows, directory.at);
+  return entriesWithContents(bytes, rows, directory.at);
 }
 
 interface Directory {
@@ -60,9 +60,9 @@ function findDirectory(bytes: Buffer): Directory {
     // Some programs write the ZIP64 form for everything that they stream.
     const locator = end - 20;
     if (locator < 0 || bytes.readUInt32LE(locator) !== 0x07064b50) throw new ZipFault('truncated', '');
-    const large = numberAt(bytes, locator + 8);
+    const large = readUint64(bytes, locator + 8);
     if (large + 56 > locator || bytes.readUInt32LE(large) !== 0x06064b50) throw new ZipFault('truncated', '');
-    [count, size, at] = [numberAt(bytes, large + 32), numberAt(bytes, large + 40), numberAt(bytes, large + 48)];
+    [count, size, at] = [readUint64(bytes, large + 32), readUint64(bytes, large + 40), readUint64(bytes, large + 48)];
   }
   if (at + size > end) throw new ZipFault('truncated', '');
   return { at, end: at + size, count };
@@ -88,11 +88,11 @@ function readRows(bytes: Buffer, { at: first, end, count }: Directory): Row[] {
     const next = afterName + extraLength! + commentLength!;
     if (next > end) throw new ZipFault('truncated', '');
     const rawName = bytes.subarray(at + 46, afterName);
-    const name = textOfName(rawName);
+    const name = decodeName(rawName);
     // The flags mean: encrypted, strongly encrypted, or with an encrypted directory.
     if (bytes.readUInt16LE(at + 8) & 0x2041) throw new ZipFault('encrypted', name);
     const mode = bytes.readUInt32LE(at + 38) >>> 16;
-    const [packedSize, size, offset] = sizesOf(bytes, at, bytes.subarray(afterName, afterName + extraLength!));
+    const [packedSize, size, offset] = readSizes(bytes, at, bytes.subarray(afterName, afterName + extraLength!));
     rows.push({
       rawName,
       name,
@@ -111,8 +111,11 @@ function readRows(bytes: Buffer, { at: first, end, count }: Directory): Row[] {
   return rows;
 }
 
-/** Returns the packed size, the size and the offset. Values that do not fit are in the ZIP64 extra field, in order. */
-function sizesOf(bytes: Buffer, at: number, extra: Buffer): [packed: number, size: number, offset: number] {
+/**
+ * Returns the packed size, the size and the offset of an entry. Values that do not fit into 32 bits are in the ZIP64
+ * extra field, in the order size, packed size, offset.
+ */
+function readSizes(bytes: Buffer, at: number, extra: Buffer): [packed: number, size: number, offset: number] {
   const values = {
     size: bytes.readUInt32LE(at + 24),
     packed: bytes.readUInt32LE(at + 20),
@@ -126,18 +129,21 @@ function sizesOf(bytes: Buffer, at: number, extra: Buffer): [packed: number, siz
   for (const name of ['size', 'packed', 'offset'] as const) {
     if (values[name] !== 0xffffffff) continue;
     if (!large || used + 8 > large.length) throw new ZipFault('truncated', '');
-    values[name] = numberAt(large, used);
+    values[name] = readUint64(large, used);
     used += 8;
   }
   return [values.packed, values.size, values.offset];
 }
 
-/** A value that a number cannot represent exactly is larger than every zip that is read here. */
-function numberAt(bytes: Buffer, at: number): number {
+/**
+ * Reads a 64-bit number. A value that a JavaScript number cannot represent exactly is larger than every zip that is
+ * read here.
+ */
+function readUint64(bytes: Buffer, at: number): number {
   return at + 8 <= bytes.length ? Number(bytes.readBigUInt64LE(at)) : Infinity;
 }
 
-function textOfName(raw: Buffer): string {
+function decodeName(raw: Buffer): string {
   const text = raw.toString('utf8');
   if (!Buffer.from(text).equals(raw)) throw new ZipFault('bad_name', text);
   return text;
@@ -185,7 +191,7 @@ function refuseCollisions(rows: Row[]): void {
 }
 
 /** Returns the entries with their bytes. If entries could share bytes, a small zip could unpack to petabytes. */
-function withContents(bytes: Buffer, rows: Row[], end: number): ZipEntry[] {
+function entriesWithContents(bytes: Buffer, rows: Row[], end: number): ZipEntry[] {
   const ends = new Map<Row, number>();
   const entries = rows.map((row): ZipEntry => {
     const { at, rawName, packedSize, name, isFolder, isProgram, method, crc, size } = row;

@@ -25,7 +25,7 @@ describe('Unzipping', () => {
       (error: Error) => error.message.split(':')[0],
     );
 
-  it('writes files and folders, and returns the files with their checksums', async () => {
+  it('unzip writes files and folders, and returns the files with their checksums', async () => {
     const zip = zipOf([
       { name: 'a/', content: '', mode: 0o040755 },
       { name: 'a/b.txt', content: 'content' },
@@ -39,7 +39,7 @@ describe('Unzipping', () => {
     expect(statSync(join(folder, 'run')).mode & 0o777).toBe(0o700);
   });
 
-  it('writes large files in parallel, and returns all files in order, with checksums that were passed', async () => {
+  it('unzip writes large files in parallel, returns them in order, and uses checksums that were passed', async () => {
     const contents = [900_000, 10, 700_000, 300_000, 800_000, 20, 600_000].map((size) => randomBytes(size));
     const zip = zipOf(contents.map((content, at) => ({ name: `f/${at}`, content })));
     const more = { bytes: 4_000_000, entries: 7 };
@@ -58,7 +58,7 @@ describe('Unzipping', () => {
     expect(contents.every((content, at) => readFileSync(join(again, `f/${at}`)).equals(content))).toBe(true);
   });
 
-  it('refuses a wrong large file even if checksums were passed, and starts no further files', async () => {
+  it('unzip refuses a wrong large file even if checksums were passed, and starts no further files', async () => {
     const contents = Array.from({ length: 8 }, (_, at) => randomBytes(at ? 2_000_000 : 300_000));
     const zip = zipOf(contents.map((content, at) => ({ name: `${at}`, content })));
     const row = zip.indexOf('PK\x01\x02');
@@ -74,34 +74,34 @@ describe('Unzipping', () => {
   });
 
   const bad: [string, string, ZipFile[]][] = [
-    ['leads up', 'parent_path', [{ name: '../x', content: '' }]],
-    ['leads up from within', 'parent_path', [{ name: 'a/../../x', content: '' }]],
-    ['leads up on another system', 'parent_path', [{ name: 'a\\..\\x', content: '' }]],
-    ['is absolute', 'absolute_path', [{ name: '/etc/x', content: '' }]],
-    ['is absolute on another system', 'absolute_path', [{ name: 'C:x', content: '' }]],
+    ['leads to a parent folder', 'parent_path', [{ name: '../x', content: '' }]],
+    ['leads to a parent folder from a subfolder', 'parent_path', [{ name: 'a/../../x', content: '' }]],
+    ['leads to a parent folder on Windows', 'parent_path', [{ name: 'a\\..\\x', content: '' }]],
+    ['has an absolute path', 'absolute_path', [{ name: '/etc/x', content: '' }]],
+    ['has an absolute path on Windows', 'absolute_path', [{ name: 'C:x', content: '' }]],
     ['has no name', 'bad_name', [{ name: '', content: '' }]],
-    ['has an empty part', 'bad_name', [{ name: 'a//x', content: '' }]],
-    ['has a dot as a part', 'bad_name', [{ name: './x', content: '' }]],
-    ['has a control character', 'bad_name', [{ name: 'a\nb', content: '' }]],
-    ['has a NUL', 'bad_name', [{ name: 'a\0b', content: '' }]],
-    ['is not in its composed form', 'bad_name', [{ name: 'e\u0301', content: '' }]],
-    ['has too long a part', 'bad_name', [{ name: 'x'.repeat(256), content: '' }]],
+    ['has an empty part in its path', 'bad_name', [{ name: 'a//x', content: '' }]],
+    ['has a dot as a part of its path', 'bad_name', [{ name: './x', content: '' }]],
+    ['has a control character in its name', 'bad_name', [{ name: 'a\nb', content: '' }]],
+    ['has a NUL in its name', 'bad_name', [{ name: 'a\0b', content: '' }]],
+    ['has a name that is not in composed Unicode form', 'bad_name', [{ name: 'e\u0301', content: '' }]],
+    ['has a part of more than 255 bytes in its path', 'bad_name', [{ name: 'x'.repeat(256), content: '' }]],
     ['is a link', 'link', [{ name: 'x', content: '/etc/passwd', mode: 0o120777 }]],
     ['is a device', 'device', [{ name: 'x', content: '', mode: 0o020666 }]],
     ['is a pipe', 'device', [{ name: 'x', content: '', mode: 0o010666 }]],
-    ['comes after three others', 'too_many_entries', ['a', 'b', 'c'].map((name) => ({ name, content: '' }))],
-    ['comes twice', 'duplicate_path', ['x', 'x'].map((name) => ({ name, content: '' }))],
+    ['exceeds the limit of three entries', 'too_many_entries', ['a', 'b', 'c'].map((name) => ({ name, content: '' }))],
+    ['appears twice', 'duplicate_path', ['x', 'x'].map((name) => ({ name, content: '' }))],
     ['is a file and a folder', 'duplicate_path', ['x', 'x/y'].map((name) => ({ name, content: '' }))],
-    ['differs only in case', 'case_collision', ['x', 'X'].map((name) => ({ name, content: '' }))],
+    ['differs from another entry only in case', 'case_collision', ['x', 'X'].map((name) => ({ name, content: '' }))],
     ['is too large', 'too_large', [{ name: 'x', content: 'x'.repeat(1001) }]],
   ];
-  it.each(bad)('refuses an entry that %s (%s), and writes nothing at all', async (_, reason, files) => {
+  it.each(bad)('a zip with an entry that %s is refused (%s), and nothing is written', async (_, reason, files) => {
     const before = everything();
     expect(await reasonOf(zipOf([{ name: 'first', content: '1' }, ...files]))).toBe(reason);
     expect(everything()).toEqual(before);
   });
 
-  it('refuses an entry that is larger or smaller than declared, for small and large files', async () => {
+  it('an entry that is larger or smaller than declared is refused, for small and large files', async () => {
     const more = { bytes: 4_000_000, entries: 3 };
     for (const [length, size] of [
       [900, 10],
@@ -115,14 +115,14 @@ describe('Unzipping', () => {
     }
   });
 
-  it('refuses a compression ratio that is too high, except in small zips', async () => {
+  it('a zip with a compression ratio that is too high is refused, unless the zip is small', async () => {
     const dense = (bytes: number) => zipOf([{ name: 'x', content: ' '.repeat(bytes) }]);
     const ratioLimits = { bytes: 100_000_000, entries: 3, ratio: 100 };
     expect(await reasonOf(dense(11_000_000), ratioLimits)).toBe('ratio');
     expect(await reasonOf(dense(10_000_000), ratioLimits)).toBe('taken');
   });
 
-  it('refuses entries that share bytes, and an entry whose own header has another name', async () => {
+  it('a zip is refused if entries share bytes or if an entry’s own header has another name', async () => {
     const zip = zipOf(['one', 'two'].map((name) => ({ name, content: 'y' })));
     const second = zip.indexOf('PK\x01\x02', zip.indexOf('PK\x01\x02') + 1);
     const shared = Buffer.from(zip);
@@ -138,7 +138,7 @@ describe('Unzipping', () => {
     expect(await reasonOf(overlapping)).toBe('size_mismatch');
   });
 
-  it('refuses a file that is damaged, truncated, encrypted or not a zip', async () => {
+  it('a file that is damaged, truncated, encrypted or not a zip is refused', async () => {
     const right = zipOf([{ name: 'x', content: 'some content here' }]);
     const changed = (at: number, value: number) => {
       const bytes = Buffer.from(right);
@@ -157,7 +157,7 @@ describe('Unzipping', () => {
     expect(everything()).toEqual(['a', 'a/target']);
   });
 
-  it('reads zips that Python writes, including the ZIP64 form of a stream', async () => {
+  it('unzip reads zips that Python writes, including the ZIP64 form of a stream', async () => {
     const path = join(around, 'made.zip');
     writeFileSync(
       join(around, 'make.py'),

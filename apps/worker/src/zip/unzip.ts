@@ -14,7 +14,10 @@ export interface UnpackedFile {
 }
 
 const inOneGoBytes = 256 * 1024;
-/** Size of a piece that stays in a core's cache between inflating, hashing and writing. Larger pieces are slower. */
+/**
+ * Size in bytes of the pieces in which a large file is processed. A piece of this size stays in a core's cache between
+ * inflating, hashing and writing. Larger pieces are slower.
+ */
 const pieceBytes = 256 * 1024;
 /** Number of large files in parallel: one for each thread that inflates and writes. */
 const largeFileConcurrency = 4;
@@ -22,13 +25,15 @@ const longestTurnMs = 20;
 
 export interface UnzipOptions {
   stop?: AbortSignal;
-  /** SHA-256 of each file, by path, from an earlier unpacking of the same bytes. It is not computed again. */
+  /**
+   * SHA-256 of each file, by path, from an earlier unpacking of the same bytes. These checksums are not computed again.
+   */
   sums?: ReadonlyMap<string, string>;
 }
 
 /**
  * Unpacks a zip to an empty folder and returns its files. If the zip's directory has a wrong entry, the whole zip is
- * refused before the first file is written. It yields often, because the worker has other work too.
+ * refused before the first file is written. The function yields often, because the worker has other work too.
  */
 export async function unzip(
   bytes: Buffer,
@@ -56,14 +61,17 @@ export async function unzip(
     else digests.set(entry.name, writeSmall(target, entry, sums));
   }
   await inParallel(large, async (entry) => {
-    digests.set(entry.name, await write(join(folder, entry.name), entry, { stop, sums }));
+    digests.set(entry.name, await writeLarge(join(folder, entry.name), entry, { stop, sums }));
   });
   return entries.flatMap(({ name: path, size, isFolder }) =>
     isFolder ? [] : [{ path, size, sha256: digests.get(path)! }],
   );
 }
 
-/** Processes entries in parallel. After a failure none is started, and it throws only when none is in progress. */
+/**
+ * Processes entries in parallel. After a failure, no further entry is started, and the error is thrown when no entry is
+ * in progress.
+ */
 async function inParallel(entries: ZipEntry[], work: (entry: ZipEntry) => Promise<void>): Promise<void> {
   const left = [...entries];
   const processNext = async (): Promise<void> => {
@@ -83,10 +91,13 @@ async function inParallel(entries: ZipEntry[], work: (entry: ZipEntry) => Promis
   if (failed) throw failed.reason;
 }
 
-/** Writes synchronously: thousands of small files take much less time than with a promise for each step. */
+/**
+ * Writes a small file synchronously, because thousands of small files take much less time than with a promise for each
+ * step.
+ */
 function writeSmall(target: string, entry: ZipEntry, sums: UnzipOptions['sums']): string {
   const { name: path, size, crc } = entry;
-  const content = inflated(entry);
+  const content = inflateEntry(entry);
   if (content.length !== size) throw new ZipFault('size_mismatch', path);
   if (crc32(content) !== crc) throw new ZipFault('digest_mismatch', path);
   // `wx` never writes to an existing path, such as a link.
@@ -94,7 +105,7 @@ function writeSmall(target: string, entry: ZipEntry, sums: UnzipOptions['sums'])
   return sums?.get(path) ?? createHash('sha256').update(content).digest('hex');
 }
 
-function inflated({ name, method, size, packed }: ZipEntry): Buffer {
+function inflateEntry({ name, method, size, packed }: ZipEntry): Buffer {
   if (method === 0) return packed;
   try {
     return inflateRawSync(packed, { maxOutputLength: Math.max(1, size) });
@@ -104,14 +115,14 @@ function inflated({ name, method, size, packed }: ZipEntry): Buffer {
   }
 }
 
-async function write(target: string, entry: ZipEntry, { stop, sums }: UnzipOptions): Promise<string> {
+async function writeLarge(target: string, entry: ZipEntry, { stop, sums }: UnzipOptions): Promise<string> {
   const { name: path, size, crc } = entry;
   const knownSum = sums?.get(path);
   const sum = knownSum ? null : createHash('sha256');
   let [writtenBytes, writtenCrc] = [0, 0];
   const file = await open(target, 'wx', entry.isProgram ? 0o700 : 0o600);
   try {
-    for await (const piece of contentOf(entry)) {
+    for await (const piece of readContent(entry)) {
       stop?.throwIfAborted();
       writtenBytes += piece.length;
       // The declared size is a limit, and the sum of the declared sizes was checked, so a zip bomb ends here.
@@ -128,7 +139,7 @@ async function write(target: string, entry: ZipEntry, { stop, sums }: UnzipOptio
   return knownSum ?? sum!.digest('hex');
 }
 
-async function* contentOf({ name, method, packed }: ZipEntry): AsyncGenerator<Buffer> {
+async function* readContent({ name, method, packed }: ZipEntry): AsyncGenerator<Buffer> {
   if (method === 0) {
     for (let at = 0; at < packed.length; at += pieceBytes) {
       yield packed.subarray(at, at + pieceBytes);

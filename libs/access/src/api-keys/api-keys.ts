@@ -152,7 +152,7 @@ export async function revokeKeysOfUser(
   await tx.execute('DELETE FROM api_key WHERE user_id = $1 AND organization_id = $2', [id, organizationId]);
 }
 
-/** Lowers the keys of a user's device sign-ins to the role viewer, when the user becomes a viewer. */
+/** Sets the role of a user's device sign-in keys to viewer when the user becomes a viewer. */
 export async function lowerKeysOfUser(
   tx: Transaction,
   { id, organizationId }: Pick<UserEntity, 'id' | 'organizationId'>,

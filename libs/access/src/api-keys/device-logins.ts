@@ -47,7 +47,7 @@ export async function findDeviceLogin(database: Database, userCode: string, now:
     [lettersOf(userCode), now],
     'find_device_login',
   );
-  if (!row) throw noDevice();
+  if (!row) throw unknownDevice();
   return { ...row, userCode: `${row.userCode.slice(0, 4)}-${row.userCode.slice(4)}` };
 }
 
@@ -57,8 +57,8 @@ export async function answerDeviceLogin(
   caller: Principal,
   { userCode, allow, now }: { userCode: string; allow: boolean; now: Date },
 ): Promise<void> {
-  // A super admin may be viewing another organization. The key is deleted with its account, so it belongs to the
-  // organization of the account.
+  // A super admin may be viewing another organization. The key belongs to the organization of the super admin's
+  // account, because it is deleted together with the account.
   const { id: userId, homeOrganizationId: organizationId } = caller as UserPrincipal;
   const [row] = await tx.query<Pick<DeviceLoginEntity, 'id' | 'deviceName' | 'address'>>(
     `UPDATE device_login SET answer = $3, user_id = $4, organization_id = $5
@@ -66,7 +66,7 @@ export async function answerDeviceLogin(
     [lettersOf(userCode), now, allow ? 'allowed' : 'denied', userId, organizationId],
     'answer_device_login',
   );
-  if (!row) throw noDevice();
+  if (!row) throw unknownDevice();
   const { deviceName, address } = row;
   audit(tx, caller, {
     action: allow ? 'device_login.allow' : 'device_login.deny',
@@ -91,11 +91,11 @@ export async function fetchDeviceKey(database: Database, deviceCode: string, clo
       [sha256(deviceCode), now],
       'poll_device_login',
     );
-    if (!login) return refusal('expired_token', 'The code is unknown or has expired; start the sign-in again.');
-    if (login.answer === null) return waitLonger(tx, login, now);
+    if (!login) return pollError('expired_token', 'The code is unknown or has expired; start the sign-in again.');
+    if (login.answer === null) return refusePendingPoll(tx, login, now);
     await tx.execute('DELETE FROM device_login WHERE id = $1', [login.id], 'use_device_login');
     const user = login.answer === 'allowed' ? await openUser(tx, login.userId) : undefined;
-    if (!user) return refusal('access_denied', 'The sign-in of this program was denied.');
+    if (!user) return pollError('access_denied', 'The sign-in of this program was denied.');
     const organizationId = login.organizationId!;
     return insertApiKey(
       tx,
@@ -115,7 +115,10 @@ export async function fetchDeviceKey(database: Database, deviceCode: string, clo
   return fetched;
 }
 
-/** Revokes the key of the calling program. Throws conflict for a key that was created by name: an admin revokes it. */
+/**
+ * Revokes the key of the calling program. Throws conflict if the key was created by name, because only an admin may
+ * revoke such a key.
+ */
 export async function endDeviceLogin(tx: Transaction, caller: Principal): Promise<void> {
   const ended = await tx.execute('DELETE FROM api_key WHERE id = $1 AND user_id IS NOT NULL', [caller.id]);
   if (ended === 0) {
@@ -125,8 +128,8 @@ export async function endDeviceLogin(tx: Transaction, caller: Principal): Promis
   audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id: caller.id } });
 }
 
-/** Adds five seconds to the poll interval of a program that polls too often (RFC 8628, 3.5). */
-async function waitLonger(tx: Transaction, { id, pollSeconds, polledAt }: Poll, now: Date): Promise<AppError> {
+/** Returns the error for a poll before the user has answered. Slows down a program that polls too often (RFC 8628). */
+async function refusePendingPoll(tx: Transaction, { id, pollSeconds, polledAt }: Poll, now: Date): Promise<AppError> {
   // A program that waits exactly for the interval may arrive a few milliseconds early.
   const isEarly = polledAt !== null && now.getTime() - polledAt.getTime() < pollSeconds * 1000 - 500;
   await tx.execute(
@@ -135,8 +138,8 @@ async function waitLonger(tx: Transaction, { id, pollSeconds, polledAt }: Poll, 
     'note_device_poll',
   );
   return isEarly
-    ? refusal('slow_down', `Poll at most once every ${pollSeconds + 5} seconds.`)
-    : refusal('authorization_pending', 'The sign-in has not been allowed or denied yet.');
+    ? pollError('slow_down', `Poll at most once every ${pollSeconds + 5} seconds.`)
+    : pollError('authorization_pending', 'The sign-in has not been allowed or denied yet.');
 }
 
 async function openUser(
@@ -154,11 +157,11 @@ async function openUser(
 type Refusal = 'access_denied' | 'authorization_pending' | 'expired_token' | 'slow_down';
 
 /** An error with the member `error`, which clients of RFC 8628 read. */
-function refusal(code: Refusal, detail: string): AppError {
+function pollError(code: Refusal, detail: string): AppError {
   return new AppError(code, { detail, extra: { error: code } });
 }
 
-function noDevice(): AppError {
+function unknownDevice(): AppError {
   return new AppError('not_found', {
     detail: 'No program waits with this code. The code may have expired after ten minutes, or was answered already.',
   });

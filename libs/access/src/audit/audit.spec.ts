@@ -7,12 +7,12 @@ describe('an audit row', () => {
   const actor = { kind: 'system', id: 'test', organizationId: 'organization' } as const;
   const target = { type: 'organization', id: 'organization' };
 
-  it('lists the fields that differ as [before, after]', () => {
+  it('changesBetween lists each field that differs as [before, after]', () => {
     const before = { name: 'a', labels: ['x'], costUsd: 1, more: true };
     expect(changesBetween(before, { name: 'b', labels: ['x'], costUsd: undefined })).toEqual({ name: ['a', 'b'] });
   });
 
-  it('does not compile with the name of a column, in a literal or in compared rows', () => {
+  it('a call of audit does not compile if a changed field is named like a database column', () => {
     const row = { laborMicrosPerHour: 1 };
     // @ts-expect-error: micro-dollars are not a unit of the API
     audit(tx, actor, { action: 'a', target, changes: row });

@@ -13,7 +13,10 @@ export interface AuditRecord<Changes = Record<string, unknown>> {
   organizationId?: string;
 }
 
-/** Readers of an audit row know the API and not the columns: a name with micros or an underscore does not compile. */
+/**
+ * Makes a changed field with the name of a database column (with “micros” or an underscore) a compile error, because
+ * readers of an audit row know only the names of the API.
+ */
 type NamesOfApi<Changes> = {
   [Name in keyof Changes]: Name extends `${string}${'Micros' | 'micros' | '_'}${string}` ? never : Changes[Name];
 };

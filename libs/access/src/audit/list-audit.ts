@@ -20,7 +20,7 @@ export function listAudit(
   if (page.after) within.push(`id < ${placed(page.after[0])}`);
   if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}`);
   if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + apartMs)))}`);
-  // The most selective condition chooses a range of an index; the others filter its rows.
+  // The most selective condition chooses a range of an index; the other conditions filter the rows of this range.
   const [first, ...others] = [
     targetId && `target_id = ${placed(targetId)}`,
     actorId && `actor_id = ${placed(actorId)}`,

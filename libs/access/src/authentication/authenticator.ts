@@ -14,7 +14,7 @@ const cacheMs = 30_000;
  */
 const recordUseEveryMs = { user: 10_000, api_key: 60_000 };
 
-/** Not a promise if the credential is cached, so that most requests need not wait. */
+/** The result is a promise only if the credential is not cached, so that most requests need not wait. */
 type Answer<P> = P | null | Promise<P | null>;
 
 type Use = (loaded: Loaded<Principal>, now: Date) => void;
@@ -53,7 +53,10 @@ export class Authenticator implements OnApplicationShutdown {
     accessChanged.off('changed', this.clearCache);
   }
 
-  /** Throws if a key is right and its address is not allowed, so that the owner of the key learns the reason. */
+  /**
+   * Returns the principal of a credential. Throws if an API key is valid but may not be used from this address, so that
+   * the owner of the key learns the reason.
+   */
   byCredential(credential: Credential | null, address: string | null): Answer<Principal> {
     return this.resolve(credential, (loaded, now) => {
       if (loaded.ipAllow?.length && !(address && isWithin(address, loaded.ipAllow))) {
@@ -64,8 +67,8 @@ export class Authenticator implements OnApplicationShutdown {
   }
 
   /**
-   * Returns the principal if the credential is still valid. This is not recorded as use: an open stream keeps no
-   * session alive.
+   * Returns the principal if the credential is still valid. The check is not recorded as use, so an open stream does
+   * not keep its session alive.
    */
   stillHolds(credential: Credential | null): Answer<Principal> {
     return this.resolve(credential, () => undefined);
@@ -123,7 +126,8 @@ export class Authenticator implements OnApplicationShutdown {
 
   private recordUse(loaded: Loaded<Principal>, now: Date, address: string | null): void {
     const { kind } = loaded.principal;
-    // A new address is recorded earlier, but not with every request, because two addresses may alternate.
+    // A use from a new address is recorded sooner, but not every time, because requests may alternate between two
+    // addresses.
     const everyMs = loaded.usedFrom === address ? recordUseEveryMs[kind] : recordUseEveryMs.user;
     if (loaded.usedAt && now.getTime() - loaded.usedAt.getTime() < everyMs) return;
     loaded.usedAt = now;

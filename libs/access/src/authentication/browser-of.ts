@@ -1,4 +1,7 @@
-/** From specific to general, because nearly all browsers also claim to be Safari, and most claim to be Chrome. */
+/**
+ * Patterns of browsers, from specific to general, because nearly all browsers also claim to be Safari, and most claim
+ * to be Chrome.
+ */
 const browsers: [RegExp, string][] = [
   [/\bEdgA?\/(\d+)/, 'Edge'],
   [/\bOPR\/(\d+)/, 'Opera'],

@@ -31,7 +31,7 @@ export function ticketIdOf(token: string): string | null {
   return ticketPattern.exec(token)?.[1] ?? null;
 }
 
-/** Sufficient for random secrets; passwords are hashed with argon2. */
+/** Returns the SHA-256 of a random secret. A password needs a slow hash instead (argon2). */
 export function sha256(text: string): string {
   return digest('sha256', text);
 }

@@ -37,7 +37,7 @@ export async function logIn(
   const right = await passwords
     .check(password, user?.passwordHash, user?.knowsAddress ? 'known' : 'other')
     .catch((error: unknown) => {
-      // The password was not checked.
+      // The password was not checked, so the attempt does not count as a failure.
       attempt.forgive();
       throw error;
     });

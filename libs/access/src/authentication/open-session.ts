@@ -37,7 +37,7 @@ export async function insertSession(
     [user.id, tx.now],
     'sign_in',
   );
-  // The account may have got a second factor after the password was checked; then the password is not enough.
+  // The account may have got a second factor after the password was checked. Then the password alone is not enough.
   if (!account || (account.secondFactorSince && !secondFactor)) throw changedMeanwhile();
   const id = newId();
   const token = newSessionToken(id);

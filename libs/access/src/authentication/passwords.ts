@@ -42,12 +42,15 @@ export class Passwords {
     return this.hashing.run('change', () => hash(password));
   }
 
-  /** Runs a query of an account that is needed to check its password. */
+  /** Runs a query that reads the account of a sign-in. Only a few of these queries run at the same time. */
   lookUp<T>(work: () => Promise<T>): Promise<T> {
     return this.lookingUp.run('all', work);
   }
 
-  /** Takes the same time for an account that does not exist, so that the response time reveals nothing. */
+  /**
+   * Returns whether the password is right. Takes the same time if the account does not exist, so that the response time
+   * reveals nothing.
+   */
   check(password: string, passwordHash: string | undefined, line: PasswordLine): Promise<boolean> {
     return this.hashing.run(line, async () => {
       this.dummyHash ??= hash(randomBytes(16).toString('hex'));

@@ -7,7 +7,7 @@ import { readProof, useProof } from '../second-factor/proofs';
 import type { RelyingParty } from '../second-factor/relying-party';
 import { actorOf, beginTotp, confirmTotp, type FactorOwner } from '../second-factor/second-factors';
 import { insertSession, type OpenedSession, readOpened, type SignInClient } from './open-session';
-import { countFailure, holderOf, takeTicket, ticketOver } from './tickets';
+import { countFailure, holderOf, takeTicket, invalidTicket } from './tickets';
 
 export interface CodeParts {
   database: Database;
@@ -15,7 +15,8 @@ export interface CodeParts {
   keyRing: KeyRing;
   clock: Clock;
   /**
-   * A function, because it throws if the service's address allows no passkeys; users without passkeys do not need it.
+   * Returns the relying party. A function, because it throws if the service's address allows no passkeys, and it is
+   * called only for a proof by passkey.
    */
   relyingParty: () => RelyingParty;
 }
@@ -38,7 +39,7 @@ export async function logInWithCode(
   const { address } = client;
   const holder = await holderOf(database, { ticket: body.ticket, needs: 'totp', address, now: clock.now() });
   const { ticketId, user } = holder;
-  const result = await counted(parts, { ...holder, address }, () =>
+  const result = await withCountedAttempt(parts, { ...holder, address }, () =>
     database.transaction({ organizationId: user.organizationId }, async (tx) => {
       const secondFactor = await useProof(tx, parts, user, proof);
       if (secondFactor) {
@@ -49,7 +50,7 @@ export async function logInWithCode(
       // A client that has a ticket knows the password, so the audit trail shows this.
       if (!isStillValid)
         audit(tx, actorOf(user), { action: 'session.refuse_codes', target: { type: 'user', id: user.id } });
-      return { refused: isStillValid ? wrongCode() : ticketOver() };
+      return { refused: isStillValid ? wrongCode() : invalidTicket() };
     }),
   );
   return readOpened(database, result);
@@ -74,7 +75,7 @@ export async function finishEnrolment(
   const { ticketId, user } = await holderOf(database, { ticket, needs: 'enrolment', address, now: clock.now() });
   const result = await database.transaction({ organizationId: user.organizationId }, async (tx) => {
     const recoveryCodes = await confirmTotp(tx, keyRing, user, { code, ticketId });
-    if (!recoveryCodes) return { refused: (await countFailure(tx, ticketId)) ? wrongCode() : ticketOver() };
+    if (!recoveryCodes) return { refused: (await countFailure(tx, ticketId)) ? wrongCode() : invalidTicket() };
     return { recoveryCodes, session: await insertSession(tx, { user, client, secondFactor: 'code' }) };
   });
   if ('refused' in result) throw result.refused;
@@ -85,14 +86,14 @@ export async function finishEnrolment(
  * Counts an attempt before the proof is checked; if the proof is right, the attempt no longer counts. An address that
  * the account knows has a separate count, so that guesses from other addresses cannot lock the owner out.
  */
-export async function counted<Done extends object>(
+export async function withCountedAttempt<Done extends object>(
   { attempts }: Pick<CodeParts, 'attempts'>,
   { user, address, knowsAddress }: { user: Pick<FactorOwner, 'id'>; address: string; knowsAddress: boolean },
   prove: () => Promise<Done | { refused: AppError }>,
 ): Promise<Done> {
   const attempt = await attempts.begin(wrongCodes, [knowsAddress ? `known:${user.id}:${address}` : `user:${user.id}`]);
   const result = await prove().catch((error: unknown) => {
-    // The proof was not checked.
+    // The proof was not checked, so the attempt does not count as a failure.
     attempt.forgive();
     throw error;
   });
@@ -101,7 +102,7 @@ export async function counted<Done extends object>(
   return result;
 }
 
-/** The error of every kind of proof. It does not reveal what was wrong. */
+/** Returns the error for a wrong proof of any kind. The error does not reveal what was wrong. */
 export function wrongCode(): AppError {
   return new AppError('unauthenticated', {
     detail: 'The code is wrong, or it was used before.',

@@ -60,7 +60,7 @@ export async function holderOf(
         'holder_of_ticket',
       )
     : [];
-  if (!row || !sameText(row.secretHash, sha256(ticket))) throw ticketOver();
+  if (!row || !sameText(row.secretHash, sha256(ticket))) throw invalidTicket();
   const { id, organizationId, email, knowsAddress } = row;
   return { ticketId: ticketId!, user: { id, organizationId, email }, knowsAddress };
 }
@@ -68,7 +68,7 @@ export async function holderOf(
 /** Deletes the ticket; throws if it does not exist, so that only one of two requests can use it. */
 export async function takeTicket(tx: Transaction, ticketId: string): Promise<void> {
   const taken = await tx.execute('DELETE FROM sign_in_ticket WHERE id = $1', [ticketId], 'take_ticket');
-  if (taken === 0) throw ticketOver();
+  if (taken === 0) throw invalidTicket();
 }
 
 /** Counts a wrong code; returns whether the ticket can still be used. */
@@ -83,7 +83,7 @@ export async function countFailure(tx: Transaction, ticketId: string): Promise<b
   return false;
 }
 
-export function ticketOver(): AppError {
+export function invalidTicket(): AppError {
   return new AppError('unauthenticated', {
     detail: 'This sign-in has expired or had too many wrong codes; start again with your password.',
     errors: [{ field: 'ticket', message: 'ticket is not valid any more' }],

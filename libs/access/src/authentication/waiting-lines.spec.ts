@@ -27,7 +27,7 @@ describe('waiting lines', () => {
     return { run, endOne, started, maxRunning: () => maxRunning };
   }
 
-  it('run a limited number of tasks, let a limited number wait, and reject the rest at once', async () => {
+  it('waiting lines run a limited number of tasks, let a limited number wait, and reject all others at once', async () => {
     const { run, endOne, maxRunning } = stage();
     const answers = Array.from({ length: 50 }, (_, i) => run('crowd', `${i}`));
     const refused = await Promise.all(answers.slice(7));
@@ -37,7 +37,7 @@ describe('waiting lines', () => {
     expect(maxRunning()).toBe(2);
   });
 
-  it('take turns, so that a full line does not delay the other', async () => {
+  it('waiting lines take turns, so that a full line does not delay the tasks of the other line', async () => {
     const { run, endOne, started } = stage();
     for (let i = 0; i < 20; i += 1) void run('crowd', `crowd ${i}`);
     void run('few', 'few 0');
@@ -46,7 +46,7 @@ describe('waiting lines', () => {
     expect(started.slice(2)).toEqual(['crowd 2', 'few 0', 'crowd 3', 'few 1']);
   });
 
-  it('give the slot of a task that fails to the next task', async () => {
+  it('waiting lines give the slot of a task that fails to the next task', async () => {
     const lines = open();
     const fails = () => lines.run('few', () => Promise.reject(new Error('no'))).catch((error: Error) => error.message);
     expect(await Promise.all([fails(), fails(), fails(), fails()])).toEqual(['no', 'no', 'no', 'no']);

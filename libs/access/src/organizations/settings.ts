@@ -130,7 +130,8 @@ const ambiguous = new Set(
 );
 
 /**
- * Throws for an unknown name and for an offset: Postgres, which counts days too, reads its sign the other way round.
+ * Throws for an unknown time zone, and for an offset such as +02:00: Postgres, which also computes days, interprets the
+ * sign of an offset in the opposite way.
  */
 async function requireTimezone(tx: Transaction, timezone: string): Promise<void> {
   try {

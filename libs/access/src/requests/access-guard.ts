@@ -92,7 +92,7 @@ export class AccessGuard implements OnModuleInit {
   private admit(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
     const { endpoint, guardsItself } = request.routeOptions.config;
     if (guardsItself) return;
-    // A route without a declaration is closed, so that a forgotten declaration does not open it.
+    // A route without a declaration is closed, so that a forgotten declaration does not open the route.
     if (!endpoint) throw new AppError('permission_denied', { detail: 'This route is not open.' });
     const { access, exempt } = endpoint;
     if (exempt) return;
@@ -103,15 +103,15 @@ export class AccessGuard implements OnModuleInit {
             credentialOf(request, addressFor(request, this.config)),
             exactAddress(request),
           );
-    return once(caller, (principal) => {
+    return whenResolved(caller, (principal) => {
       // A browser also sends the cookie with requests from pages of other sites.
       if (principal?.kind === 'user') requireSameOrigin(request, addressFor(request, this.config));
-      return once(this.limit(request, principal), (state) => {
+      return whenResolved(this.limit(request, principal), (state) => {
         void reply.headers(rateHeaders(state));
         if (access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
-        else if (access !== 'anyone') enter(request, endpoint, { principal, now: this.clock.now() });
+        else if (access !== 'anyone') admitPrincipal(request, endpoint, { principal, now: this.clock.now() });
         if (!principal && access !== 'cron') this.unverifiedBodies.admit(request);
-        // A stream may stay open for long, so its read is recorded at the start.
+        // A stream may stay open for long, so the access log records the read when the stream starts.
         if (isStreamed(request)) this.noteRead(request);
       });
     });
@@ -138,7 +138,7 @@ export class AccessGuard implements OnModuleInit {
   }
 }
 
-function enter(
+function admitPrincipal(
   request: FastifyRequest,
   { access, unsuspended, sensitive }: EndpointOptions,
   { principal, now }: { principal: Principal | null; now: Date },
@@ -180,7 +180,7 @@ function surplusBody({ method, body, routeOptions }: FastifyRequest): AppError |
   return undefined;
 }
 
-/** Calls `next` at once if the value is not a promise: most requests have nothing to wait for here. */
-function once<A, B>(value: A | Promise<A>, next: (value: A) => B | Promise<B>): B | Promise<B> {
+/** Calls `next` at once if the value is not a promise, because most requests have nothing to wait for. */
+function whenResolved<A, B>(value: A | Promise<A>, next: (value: A) => B | Promise<B>): B | Promise<B> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -6,7 +6,7 @@ import { principalOf } from './access-guard';
 import { type AccessRule, admit } from './access-rule';
 import { credentialOf } from './credential-of';
 
-/** The access of a caller whose response stays open after its admission. */
+/** The access of a caller whose response stays open after the access was checked. */
 export interface LastingAccess {
   /** Whether the caller would still be admitted. Throws if this cannot be checked at the moment. */
   holds: () => Promise<boolean>;
@@ -14,10 +14,16 @@ export interface LastingAccess {
   onChange: (listener: () => void) => () => void;
 }
 
-/** Checks the callers of open streams again, which were admitted once when the stream was opened. */
+/**
+ * Checks the callers of open streams again, because a request is otherwise checked only once, when the stream is
+ * opened.
+ */
 @Injectable()
 export class AccessRecheck {
-  /** A change makes all open streams check at once; this keeps them from using all database connections. */
+  /**
+   * Limits the concurrent checks: an access change makes all open streams check at once, which could use all database
+   * connections.
+   */
   private readonly checks = new Semaphore(4);
 
   constructor(

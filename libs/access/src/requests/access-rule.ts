@@ -19,28 +19,28 @@ export type AccessRule =
 
 export const anyone: AccessRule = 'anyone';
 
-/** A client with CRON_SECRET, such as an operator's crontab. It has no principal. */
+/** Admits only a client with CRON_SECRET, such as an operator's crontab. The request has no principal. */
 export const cron: AccessRule = 'cron';
 
-/** People with at least this role; a key gets 403. */
+/** Admits people with at least this role. A key gets 403. */
 export function sessionsOf(role: Role): AccessRule {
   return { sessions: role, keys: [] };
 }
 
-/** People with at least this role, and api keys, which have a member's rights. */
+/** Admits people with at least this role, and API keys, which have a member's rights. */
 export function sessionsAndKeysOf(role: Role): AccessRule {
   return { sessions: role, keys: ['api'] };
 }
 
-/** Workers. */
+/** Admits only workers. */
 export const workers: AccessRule = { sessions: null, keys: ['worker'] };
 
-/** Workers, people with at least this role, and api keys. */
+/** Admits workers, people with at least this role, and API keys. */
 export function workersAndSessionsOf(role: Role): AccessRule {
   return { sessions: role, keys: ['worker', 'api'] };
 }
 
-/** Workers, and clients that have the organization's signing secret. */
+/** Admits workers, and clients that sign with the organization's signing secret. */
 export const signers: AccessRule = { sessions: null, keys: ['worker'], signed: true };
 
 /** Throws unless the rule admits the principal. */

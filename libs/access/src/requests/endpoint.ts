@@ -13,6 +13,7 @@ import {
   type AppError,
   BundleProblem,
   type ErrorCode,
+  errorMeanings,
   errorTable,
   ignoresUnknownFields,
   Problem,
@@ -52,17 +53,23 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   body?: new () => object;
   /** Class of a multipart/form-data request body, in addition to a JSON body or alone. */
   form?: new () => object;
-  /** Starts something that costs money: rejects a suspended organization. `sometimes`: the handler decides. */
+  /**
+   * The route starts something that costs money, so a suspended organization is rejected. `sometimes`: the handler
+   * decides whether it is.
+   */
   unsuspended?: true | 'sometimes';
-  /** Reads data that may be about a patient: the access log records the caller. */
+  /** The route reads data that may be about a patient, so the access log records the caller. */
   reads?: ReadSubject;
   /** A user with a second factor must have proved it within the last 15 minutes. */
   sensitive?: true;
-  /** Accepts an Idempotency-Key: the change and its response are stored in one transaction, the response for a day. */
+  /**
+   * The route accepts an Idempotency-Key: the change and its response are stored in one transaction, the response for a
+   * day.
+   */
   idempotent?: boolean;
   /** The response has an ETag; a change accepts If-Match. */
   etag?: 'read' | 'change';
-  /** No access check, no rate limit and no timeout: for probes. */
+  /** The route has no access check, no rate limit and no timeout; for probes. */
   exempt?: boolean;
   /** For a signed route: passes the raw bytes to the handler, which parses them after it has verified the signature. */
   unparsed?: boolean;
@@ -70,7 +77,7 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   failsAs?: (error: AppError | undefined, request: FastifyRequest) => AppError | undefined;
   /** Maximum size of the request body in bytes; 1 MiB by default. */
   bodyLimit?: number;
-  /** Waits for an event before it responds, and therefore has no timeout. */
+  /** The route waits for an event before it responds, and therefore has no timeout. */
   waits?: boolean;
   /** Classes of the data of server-sent events. The response is endless and has no timeout. */
   stream?: (new () => object)[];
@@ -172,7 +179,7 @@ export function Endpoint<Answer = void, Other = never>(
   );
 }
 
-/** OpenAPI 3.1 cannot describe a stream, so the schema is that of the data of one event. */
+/** Returns the schema of a stream: that of the data of one event, because OpenAPI 3.1 cannot describe a stream. */
 function eachOf(types: (new () => object)[]) {
   const [only, ...others] = types.map((type) => ({ $ref: getSchemaPath(type) }));
   return others.length > 0 ? { description: 'The data of each event.', oneOf: [only!, ...others] } : only!;
@@ -209,7 +216,7 @@ function errorsOf({
     ...(access === 'anyone' ? [] : (['unauthenticated'] as const)),
     ...(access === 'anyone' || access === 'cron' ? [] : (['permission_denied'] as const)),
     ...(sensitive ? (['step_up_required'] as const) : []),
-    // Every route can get an invalid URL.
+    // Any request can have an invalid URL.
     'invalid_payload' as const,
     ...(body || form ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(idempotent ? (['idempotency_key_reused', 'idempotency_key_in_flight'] as const) : []),
@@ -220,7 +227,7 @@ function errorsOf({
   ];
 }
 
-/** Declares one response per status, which names the codes. */
+/** Declares one response per status, whose description lists the error codes. */
 function problemsOf(codes: ErrorCode[]) {
   const statuses = new Map<number, ErrorCode[]>();
   for (const code of new Set(codes)) {
@@ -230,7 +237,9 @@ function problemsOf(codes: ErrorCode[]) {
   return [...statuses].map(([status, list]) =>
     ApiResponse({
       status,
-      description: list.map((code) => `${errorTable[code].title} (${wireCodeOf(code)})`).join('; '),
+      description: list
+        .map((code) => `${errorTable[code].title} (${wireCodeOf(code)}): ${errorMeanings[code]}`)
+        .join(' '),
       content: { 'application/problem+json': { schema: oneOf(list.map(problemOf)) } },
     }),
   );

@@ -7,7 +7,7 @@ import { MutationRequest } from './mutations';
 import { requireSameOrigin } from './same-origin';
 import { clearSessionCookie, setSessionCookie } from './session-cookie';
 
-function parts(context: ExecutionContext): [FastifyRequest, FastifyReply] {
+function requestAndReplyOf(context: ExecutionContext): [FastifyRequest, FastifyReply] {
   const http = context.switchToHttp();
   return [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
 }
@@ -33,23 +33,29 @@ export class Browser {
 }
 
 /** The caller. Throws unauthenticated if the request was admitted without one. */
-export const Caller = createParamDecorator((_: unknown, context): Principal => principalOf(parts(context)[0]));
+export const Caller = createParamDecorator((_: unknown, context): Principal =>
+  principalOf(requestAndReplyOf(context)[0]),
+);
 
 /** The organization that the request is about. */
 export const OrganizationId = createParamDecorator(
-  (_: unknown, context) => principalOf(parts(context)[0]).organizationId,
+  (_: unknown, context) => principalOf(requestAndReplyOf(context)[0]).organizationId,
 );
 
 /** The caller of a route that also accepts a signature; null if the request has only a signature. */
-export const CallerIfAny = createParamDecorator((_: unknown, context): Principal | null => keyOf(parts(context)[0]));
+export const CallerIfAny = createParamDecorator((_: unknown, context): Principal | null =>
+  keyOf(requestAndReplyOf(context)[0]),
+);
 
 /** The request, for `Mutations.run`. */
-export const Mutation = createParamDecorator((_: unknown, context) => new MutationRequest(...parts(context)));
+export const Mutation = createParamDecorator(
+  (_: unknown, context) => new MutationRequest(...requestAndReplyOf(context)),
+);
 
 /** The If-Match header. The OpenAPI document has this header for routes with the option `etag`. */
-export const IfMatch = createParamDecorator((_: unknown, context) => parts(context)[0].headers['if-match']);
+export const IfMatch = createParamDecorator((_: unknown, context) => requestAndReplyOf(context)[0].headers['if-match']);
 
 /** A header that the route documents itself. */
-export const SentHeader = createParamDecorator((name: string, context) => parts(context)[0].headers[name]);
+export const SentHeader = createParamDecorator((name: string, context) => requestAndReplyOf(context)[0].headers[name]);
 
-export const FromBrowser = createParamDecorator((_: unknown, context) => new Browser(...parts(context)));
+export const FromBrowser = createParamDecorator((_: unknown, context) => new Browser(...requestAndReplyOf(context)));

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { requireSameOrigin } from './same-origin';
 
 describe('a change by cookie', () => {
-  const isLet = (headers: Record<string, string>, publicAppUrl: string, method = 'POST') => {
+  const isAllowed = (headers: Record<string, string>, publicAppUrl: string, method = 'POST') => {
     try {
       requireSameOrigin({ method, headers } as unknown as FastifyRequest, publicAppUrl);
       return true;
@@ -26,10 +26,13 @@ describe('a change by cookie', () => {
     ['https://muster.example', 'muster.example', 'https://muster.example.evil.example', false],
     ['https://muster.example', 'muster.example', 'https://muster.example@evil.example', false],
     ['https://muster.example', 'muster.example', 'null', false],
-  ])('is checked against the service at %s, the Host %s and the origin %s: %s', (publicAppUrl, host, origin, right) => {
-    expect(isLet({ host, origin }, publicAppUrl)).toBe(right);
-    expect(isLet({ host, origin, 'sec-fetch-site': 'cross-site' }, publicAppUrl)).toBe(right);
-    expect(isLet({ host, origin: 'https://evil.example' }, publicAppUrl)).toBe(false);
-    expect(isLet({ host, origin }, publicAppUrl, 'GET')).toBe(true);
-  });
+  ])(
+    'a change by session cookie to the service at %s, with the Host %s and the Origin %s, is allowed: %s',
+    (publicAppUrl, host, origin, right) => {
+      expect(isAllowed({ host, origin }, publicAppUrl)).toBe(right);
+      expect(isAllowed({ host, origin, 'sec-fetch-site': 'cross-site' }, publicAppUrl)).toBe(right);
+      expect(isAllowed({ host, origin: 'https://evil.example' }, publicAppUrl)).toBe(false);
+      expect(isAllowed({ host, origin }, publicAppUrl, 'GET')).toBe(true);
+    },
+  );
 });

@@ -5,8 +5,9 @@ const local = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 const safeMethods = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * Throws for a change by cookie that comes from another site, because a browser sends the cookie with requests from any
- * page. Browsers report the origin of a request. A program that reports none has only a cookie that somebody gave it.
+ * Throws for a change by session cookie that comes from a page of another site, because a browser sends the cookie with
+ * requests from any page. Browsers report the origin of a request. A request without an origin comes from a program,
+ * which has the cookie only if a person gave it to the program.
  */
 export function requireSameOrigin(request: FastifyRequest, publicAppUrl: string): void {
   if (safeMethods.includes(request.method)) return;

@@ -3,7 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 /** Lifetime of a session, whether it is used or not. */
 export const sessionLifetimeMs = 12 * 3_600_000;
 
-/** The prefix makes browsers reject the cookie over http or from a subdomain; so it cannot be used on plain http. */
+/**
+ * Returns the name of the session cookie. A prefix of the name makes browsers reject the cookie over http or from a
+ * subdomain, so the prefix is not used on plain http.
+ */
 function cookieName(publicAppUrl: string): string {
   return publicAppUrl.startsWith('https:') ? '__Host-muster_session' : 'muster_session';
 }
@@ -14,7 +17,7 @@ export function readSessionCookie(request: FastifyRequest, publicAppUrl: string)
   return pairs.find((pair) => pair.startsWith(name))?.slice(name.length);
 }
 
-/** A token consists of letters, digits, - and _, so it needs no escaping. */
+/** Sets the session cookie. A token consists of letters, digits, - and _, so it needs no escaping. */
 export function setSessionCookie(reply: FastifyReply, publicAppUrl: string, token: string): void {
   const maxAge = sessionLifetimeMs / 1000;
   void reply.header(

@@ -47,8 +47,8 @@ export async function recallAnswer<Body>(tx: Transaction, repeatable: Repeatable
 }
 
 /**
- * Stores the response for a day, in the transaction of its change. The response is sealed, because it may show a
- * secret, and no row may contain one in plain text.
+ * Stores the response for a day, in the transaction of its change. The response is sealed, because it may contain a
+ * secret, and no row may contain a secret in plain text.
  */
 export async function storeAnswer(
   tx: Transaction,
@@ -77,7 +77,7 @@ export async function storeAnswer(
 }
 
 function openAnswer<Body>(repeatable: Repeatable, stored: unknown): { body: Body; etag?: string } {
-  // An older version of the service stored it unsealed.
+  // An older version of the service stored the response unsealed.
   if (!isSealedText(stored)) return { body: stored as Body };
   const { keyRing } = repeatable;
   if (!keyRing.find(stored.masterKeyId)) {
@@ -93,11 +93,14 @@ function associatedDataOf({ organizationId, request, key }: Repeatable): string 
   return `${organizationId}/idempotency-key/${routeOf(request)}/${key}`;
 }
 
-/** Returns the path, not its pattern: for a client, run-snippet of two agents are two routes. */
+/**
+ * Returns the path of a request instead of its route pattern, because the same action on two agents counts as two
+ * different requests.
+ */
 function routeOf(request: FastifyRequest): string {
   const params = request.params as Record<string, string>;
   const path = request.routeOptions.url!.replaceAll(/:(\w+)/g, (_, name: string) =>
-    encodeURIComponent(inOneSpelling(params[name] ?? '')),
+    encodeURIComponent(lowerCaseIfUuid(params[name] ?? '')),
   );
   return `${request.method} ${path}`;
 }
@@ -107,13 +110,13 @@ function hashOf(request: FastifyRequest): string {
   const digest = digestOf(request);
   if (digest) return digest;
   const text = JSON.stringify(request.body ?? null, (_, value: unknown) => {
-    if (typeof value === 'string') return inOneSpelling(value);
+    if (typeof value === 'string') return lowerCaseIfUuid(value);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
   return createHash('sha256').update(text).digest('hex');
 }
 
-function inOneSpelling(text: string): string {
+function lowerCaseIfUuid(text: string): string {
   return isUuid(text) ? text.toLowerCase() : text;
 }

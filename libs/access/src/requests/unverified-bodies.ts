@@ -2,9 +2,15 @@ import { AppError } from '@muster/contracts';
 import { clientAddress } from '@muster/platform';
 import type { FastifyRequest } from 'fastify';
 
-/** Far more than a practice's people and machines send at the same moment, because a body arrives within milliseconds. */
+/**
+ * Maximum number of bodies that one address may be sending at the same time. It is far more than a practice's people
+ * and machines send at once, because a body arrives within milliseconds.
+ */
 const maxBodiesOfAddress = 64;
-/** A client that holds connections open is cut off by the request timeout; its default is 30 s. */
+/**
+ * Seconds after which a rejected client may try again: the default request timeout, which ends connections that are
+ * held open.
+ */
 const retryAfterSeconds = 30;
 
 /**

@@ -2,7 +2,7 @@ import { AppError, type RemoveTotpBody, type SecondFactorProof, type TotpEnrolme
 import type { Database, Transaction } from '@muster/database';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
-import { type CodeParts, counted, wrongCode } from '../authentication/sign-in-with-ticket';
+import { type CodeParts, withCountedAttempt, wrongCode } from '../authentication/sign-in-with-ticket';
 import type { UserPrincipal } from '../principal';
 import { type OwnPasswordParts, requireOwnPassword } from '../users/own-password';
 import { type Proof, readProof, useProof } from './proofs';
@@ -10,7 +10,7 @@ import { beginTotp, confirmTotp, type FactorOwner, removeTotp } from './second-f
 
 /** Starts the setup of the caller's authenticator app. */
 export function beginOwnTotp({ database, keyRing }: CodeParts, caller: UserPrincipal): Promise<TotpEnrolment> {
-  return inHome(database, caller, (tx) => beginTotp(tx, keyRing, ownerOf(caller)));
+  return inHomeOrganization(database, caller, (tx) => beginTotp(tx, keyRing, ownerOf(caller)));
 }
 
 export function confirmOwnTotp(
@@ -18,7 +18,7 @@ export function confirmOwnTotp(
   caller: UserPrincipal,
   code: string,
 ): Promise<string[]> {
-  return inHome(database, caller, async (tx) => {
+  return inHomeOrganization(database, caller, async (tx) => {
     const codes = await confirmTotp(tx, keyRing, ownerOf(caller), { code, sessionId: caller.sessionId });
     if (!codes) throw wrongOwnCode();
     return codes;
@@ -33,7 +33,7 @@ export async function removeOwnTotp(
 ): Promise<void> {
   const proof = await readProof(parts, sent);
   await requireOwnPassword(parts, caller, { password, field: 'password', address });
-  await proven(parts, caller, { ...proof, address }, async (tx) => {
+  await withVerifiedProof(parts, caller, { ...proof, address }, async (tx) => {
     await removeTotp(tx, ownerOf(caller), caller.sessionId);
     audit(tx, caller, {
       action: 'second_factor.delete',
@@ -50,7 +50,7 @@ export async function proveAgain(
   { address, ...sent }: SecondFactorProof & { address: string },
 ): Promise<void> {
   const proof = await readProof(parts, sent);
-  await proven(parts, caller, { ...proof, address }, async (tx) => {
+  await withVerifiedProof(parts, caller, { ...proof, address }, async (tx) => {
     await tx.execute('UPDATE user_session SET second_factor_at = $2 WHERE id = $1', [caller.sessionId, tx.now]);
     await announceAccessChange(tx);
     audit(tx, caller, {
@@ -65,15 +65,15 @@ export async function proveAgain(
  * Runs the action if the proof is right. Failures are limited as for a sign-in, so a signed-in user cannot guess more
  * often.
  */
-async function proven(
+async function withVerifiedProof(
   parts: CodeParts,
   caller: UserPrincipal,
   { address, ...proof }: Proof & { address: string },
   act: (tx: Transaction) => Promise<void>,
 ): Promise<void> {
   const { database } = parts;
-  await counted(parts, { user: caller, address, knowsAddress: false }, () =>
-    inHome(database, caller, async (tx) => {
+  await withCountedAttempt(parts, { user: caller, address, knowsAddress: false }, () =>
+    inHomeOrganization(database, caller, async (tx) => {
       if (!(await useProof(tx, parts, ownerOf(caller), proof))) return { refused: wrongOwnCode() };
       await act(tx);
       return {};
@@ -81,7 +81,11 @@ async function proven(
   );
 }
 
-function inHome<T>(database: Database, caller: UserPrincipal, work: (tx: Transaction) => Promise<T>): Promise<T> {
+function inHomeOrganization<T>(
+  database: Database,
+  caller: UserPrincipal,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
   return database.transaction({ organizationId: caller.homeOrganizationId }, work);
 }
 
@@ -89,7 +93,9 @@ export function ownerOf({ id, email, homeOrganizationId }: UserPrincipal): Facto
   return { id, email, organizationId: homeOrganizationId };
 }
 
-/** Not a 401: the session is still valid, and a 401 makes the console ask for a new sign-in. */
+/**
+ * Returns an error other than 401: the session is still valid, and a 401 would make the console ask for a new sign-in.
+ */
 function wrongOwnCode(): AppError {
   const { detail, errors } = wrongCode().options;
   return new AppError('permission_denied', { detail, errors });

@@ -82,7 +82,10 @@ export async function passkeyRequestOptions({
   };
 }
 
-/** Adds a passkey. If it is the user's first factor, all other sessions end, because they were opened without one. */
+/**
+ * Adds a passkey. If it is the user's first factor, all other sessions end, because they were opened without a second
+ * factor.
+ */
 export async function addPasskey(
   { database, clock, relyingParty }: PasskeyParts,
   owner: FactorOwner & { sessionId: string },

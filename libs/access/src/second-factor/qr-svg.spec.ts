@@ -8,12 +8,12 @@ describe('a QR code', () => {
     [134, 'XkSAO2uHWBuY'],
     [400, '9Cm-VtDpJFv_'],
     [858, 'LKVLQpoVgg5D'],
-  ])('encodes %i bytes so that decoders can read them', (length, fingerprint) => {
+  ])('a QR code of %i bytes can be read by decoders', (length, fingerprint) => {
     const text = 'otpauth://totp/'.padEnd(length, 'abcXYZ019-%40').slice(0, length);
     expect(createHash('sha256').update(qrSvg(text)).digest('base64url').slice(0, 12)).toBe(fingerprint);
   });
 
-  it('cannot encode more bytes than its largest version holds', () => {
+  it('a text of more bytes than the largest QR code holds is refused', () => {
     expect(() => qrSvg('x'.repeat(859))).toThrow('859 bytes are too many');
   });
 });

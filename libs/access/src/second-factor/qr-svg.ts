@@ -19,12 +19,12 @@ function qrModules(bytes: Buffer): boolean[][] {
   const size = version * 4 + 17;
   const modules = Array.from({ length: size }, () => new Array<boolean>(size).fill(false));
   const isFixed = Array.from({ length: size }, () => new Array<boolean>(size).fill(false));
-  const fix = (x: number, y: number, dark: boolean) => {
+  const setFixedModule = (x: number, y: number, dark: boolean) => {
     if (x < 0 || y < 0 || x >= size || y >= size) return;
     modules[y]![x] = dark;
     isFixed[y]![x] = true;
   };
-  drawPatterns(version, size, fix);
+  drawPatterns(version, size, setFixedModule);
   const codewords = withCorrection(version, dataCodewords(version, bytes));
   let bit = 0;
   for (let right = size - 1; right >= 1; right -= 2) {
@@ -42,10 +42,14 @@ function qrModules(bytes: Buffer): boolean[][] {
   return modules;
 }
 
-function drawPatterns(version: number, size: number, fix: (x: number, y: number, dark: boolean) => void): void {
+function drawPatterns(
+  version: number,
+  size: number,
+  setFixedModule: (x: number, y: number, dark: boolean) => void,
+): void {
   for (let at = 0; at < size; at += 1) {
-    fix(6, at, at % 2 === 0);
-    fix(at, 6, at % 2 === 0);
+    setFixedModule(6, at, at % 2 === 0);
+    setFixedModule(at, 6, at % 2 === 0);
   }
   for (const [left, top] of [
     [3, 3],
@@ -55,7 +59,7 @@ function drawPatterns(version: number, size: number, fix: (x: number, y: number,
     for (let dy = -4; dy <= 4; dy += 1) {
       for (let dx = -4; dx <= 4; dx += 1) {
         const ring = Math.max(Math.abs(dx), Math.abs(dy));
-        fix(left + dx, top + dy, ring !== 2 && ring !== 4);
+        setFixedModule(left + dx, top + dy, ring !== 2 && ring !== 4);
       }
     }
   }
@@ -65,7 +69,7 @@ function drawPatterns(version: number, size: number, fix: (x: number, y: number,
     centres.forEach((x, column) => {
       if ((row === 0 && column === 0) || (row === 0 && column === last) || (row === last && column === 0)) return;
       for (let dy = -2; dy <= 2; dy += 1) {
-        for (let dx = -2; dx <= 2; dx += 1) fix(x + dx, y + dy, Math.max(Math.abs(dx), Math.abs(dy)) !== 1);
+        for (let dx = -2; dx <= 2; dx += 1) setFixedModule(x + dx, y + dy, Math.max(Math.abs(dx), Math.abs(dy)) !== 1);
       }
     }),
   );
@@ -73,16 +77,16 @@ function drawPatterns(version: number, size: number, fix: (x: number, y: number,
   const format = ((1 << 13) | remainder(1 << 3, 10, 0x537)) ^ 0x5412;
   for (let at = 0; at < 15; at += 1) {
     const dark = ((format >> at) & 1) === 1;
-    fix(8, at < 6 ? at : at < 8 ? at + 1 : size - 15 + at, dark);
-    fix(at < 8 ? size - 1 - at : at === 8 ? 7 : 14 - at, 8, dark);
+    setFixedModule(8, at < 6 ? at : at < 8 ? at + 1 : size - 15 + at, dark);
+    setFixedModule(at < 8 ? size - 1 - at : at === 8 ? 7 : 14 - at, 8, dark);
   }
-  fix(8, size - 8, true);
+  setFixedModule(8, size - 8, true);
   if (version < 7) return;
   const number = (version << 12) | remainder(version, 12, 0x1f25);
   for (let at = 0; at < 18; at += 1) {
     const [a, b] = [size - 11 + (at % 3), Math.floor(at / 3)];
-    fix(a, b, ((number >> at) & 1) === 1);
-    fix(b, a, ((number >> at) & 1) === 1);
+    setFixedModule(a, b, ((number >> at) & 1) === 1);
+    setFixedModule(b, a, ((number >> at) & 1) === 1);
   }
 }
 

@@ -234,7 +234,7 @@ async function readFactor(tx: Transaction, userId: string): Promise<SecondFactor
   return row;
 }
 
-/** Whether a first code was confirmed; that sets `lastCounter` for the first time. */
+/** Whether the user has confirmed a first code, which sets `lastCounter`. */
 function isConfirmed(factor: SecondFactorEntity | undefined): factor is SecondFactorEntity {
   return factor !== undefined && Number(factor.lastCounter) > 0;
 }

@@ -11,7 +11,10 @@ export function sign(secrets: readonly string[], text: string | Buffer, now: Dat
 
 export type Verdict = 'valid' | 'missing' | 'malformed' | 'expired' | 'wrong';
 
-/** Checks in constant time whether any of the secrets made the signature within the tolerance, and if not, why. */
+/**
+ * Verifies in constant time whether one of the secrets made the signature within the tolerance. Returns the reason if
+ * not.
+ */
 export function verify(
   secrets: readonly string[],
   header: string | undefined,

@@ -8,7 +8,7 @@ interface AgentRef {
 
 /** An organization's signing secrets, the active one first. They are derived, so nothing is stored that could leak. */
 export function signingSecretsOf(keyRing: KeyRing, organizationId: string): string[] {
-  return keyRing.derive('signing-secret', organizationId).map(asText);
+  return keyRing.derive('signing-secret', organizationId).map(secretAsText);
 }
 
 /**
@@ -17,7 +17,7 @@ export function signingSecretsOf(keyRing: KeyRing, organizationId: string): stri
  */
 export function agentSigningSecretsOf(keyRing: KeyRing, { organizationId, agentId }: AgentRef): string[] {
   return signingSecretsOf(keyRing, organizationId).map((secret) =>
-    asText(createHmac('sha256', secret).update(`agent ${agentId}`).digest()),
+    secretAsText(createHmac('sha256', secret).update(`agent ${agentId}`).digest()),
   );
 }
 
@@ -29,6 +29,6 @@ export function secretsForAgent(keyRing: KeyRing, agent: AgentRef): string[] {
   return [...signingSecretsOf(keyRing, agent.organizationId), ...agentSigningSecretsOf(keyRing, agent)];
 }
 
-function asText(secret: Buffer): string {
+function secretAsText(secret: Buffer): string {
   return `mss_${secret.toString('base64url')}`;
 }

@@ -53,7 +53,7 @@ export async function insertUser(
   } catch (error) {
     if (violatedConstraint(error) !== 'app_user_email_key') throw error;
     throw new AppError('conflict', {
-      detail: 'There is an account with this email address already.',
+      detail: 'An account with this email address already exists.',
       errors: [{ field: 'email', message: 'email is taken' }],
     });
   }
@@ -131,7 +131,9 @@ async function loadUser(tx: Transaction, organizationId: string, id: string, loc
 
 function requireGrantable(own: Role, requested: Role): void {
   if (hasRole(own, requested)) return;
-  throw new AppError('permission_denied', { detail: `Only a ${requested} can create another ${requested}.` });
+  throw new AppError('permission_denied', {
+    detail: `Only a user with the role ${requested} can create a user with that role.`,
+  });
 }
 
 function isWorkingAdmin(user: UserEntity): boolean {

@@ -7,7 +7,8 @@ import { associatedDataOf } from './secrets';
 import { readTotp, totpOf } from './totp';
 
 /**
- * Minimum remaining validity of a code in milliseconds. With less, the next code is used, so that it is not too late.
+ * Minimum remaining validity of a code in milliseconds. If less remains, the code of the next time window is returned,
+ * so that the code is still valid when the run uses it.
  */
 const minValidMs = 3000;
 

@@ -17,25 +17,25 @@ describe('hiding secrets', () => {
       (n) => [`in base64 after ${n} bytes`, Buffer.from('x'.repeat(n) + secret).toString('base64')] as [string, string],
     ),
     ['in base64url', Buffer.from(`??>${secret}`).toString('base64url')],
-    ['by one of its lines', 'it said and another line to me'],
-  ])('hides a secret %s', (_, leak) => {
+    ['if only one of its lines appears', 'it said and another line to me'],
+  ])('a secret is hidden %s', (_, leak) => {
     const hidden = text(leak);
     expect(hidden).toContain('[secret]');
     expect(hidden).not.toContain('word');
   });
 
-  it('hides everything in the format of our credentials', () => {
+  it('a text in the format of a Muster credential is hidden even if it is not a known secret', () => {
     const keys = ['msk_abcdefgh_0123456789abcdef0', 'mss_0123456789abcdefghij', 'mse_0192f0c4-7b8e-7d3a_0123456789'];
     expect(text(keys.join(' '))).toBe('[secret] [secret] [secret]');
   });
 
-  it('hides secrets everywhere in a JSON value, also as a key or a number', () => {
+  it('secrets are hidden everywhere in a JSON value, also as a key or a number', () => {
     expect(deep({ a: [secret, { [secret]: 4711 }], b: 47110, c: null, d: true })).toEqual({
       ...{ a: ['[secret]', { '[secret]': '[secret]' }], b: 47110, c: null, d: true },
     });
   });
 
-  it('hides neither ids with the same digits nor texts that are shorter than any secret', () => {
+  it('a secret is not hidden as a part of an id, and a secret of two characters is never hidden', () => {
     const id = '0192f0c4-4711-7d3a-9c55-2f4a6b8c0d1e';
     expect(deep({ id, word: 'about' })).toEqual({ id, word: 'about' });
     expect(hiding([id]).deep(id)).toBe('[secret]');
@@ -51,7 +51,7 @@ describe('hideSecrets', () => {
   });
   afterAll(() => harness.close());
 
-  it('hides the signing secrets of the organization and of the agent in encoded forms', async () => {
+  it('hideSecrets hides the signing secrets of the organization and of the agent, also in base64', async () => {
     const keyRing = KeyRing.parse(testMasterKey);
     const { id: organizationId } = await makeOrganization(harness.db);
     const agentId = newId();

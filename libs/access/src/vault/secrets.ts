@@ -160,7 +160,10 @@ async function rewrapSecret(tx: Transaction, keyRing: KeyRing, { organizationId,
   return true;
 }
 
-/** The associated data of a sealed value: moved to another organization or name, the value cannot be opened. */
+/**
+ * Returns the associated data of a sealed value. It contains the organization and the name, so that a value that was
+ * moved to another one of them cannot be decrypted.
+ */
 export function associatedDataOf(organizationId: string, key: string): string {
   return `${organizationId}/${key}`;
 }

@@ -17,7 +17,7 @@ describe('a TOTP', () => {
     [1234567890, '89005924', '91819424', '93441116'],
     [2000000000, '69279037', '90698825', '38618901'],
     [20000000000, '65353130', '77737706', '47863826'],
-  ])('is the one of RFC 6238 for the second %d', (second, ...codes) => {
+  ])('the TOTP codes of the second %d are those of RFC 6238', (second, ...codes) => {
     const found = Object.entries(secrets).map(([algorithm, secret]) => {
       const totp = readTotp(`otpauth://totp/Payer:us?secret=${ascii(secret)}&algorithm=${algorithm}&digits=8`);
       return totpOf(totp, Math.floor(second / 30));
@@ -25,7 +25,7 @@ describe('a TOTP', () => {
     expect(found).toEqual(codes);
   });
 
-  it('is read from base32 in any notation, by default with 6 digits and 30 seconds', () => {
+  it('a TOTP secret is read from base32 in any notation, by default with 6 digits and 30 seconds', () => {
     const plain = readTotp('gezd gnbv-gy3t qojq GEZDGNBVGY3TQOJQ==');
     expect([plain.secret.toString(), plain.digits, plain.periodSeconds]).toEqual([secrets.SHA1, 6, 30]);
     expect(totpOf(plain, 1)).toBe('287082');
@@ -40,7 +40,7 @@ describe('a TOTP', () => {
     ...['digits=9', 'digits=x', 'period=0', 'period=1.5', 'algorithm=MD5'].map(
       (wrong) => `otpauth://totp/x?secret=GEZDGNBVGY3TQOJQ&${wrong}`,
     ),
-  ])('cannot be read from %p', (value) => {
+  ])('a TOTP secret cannot be read from %p', (value) => {
     expect(() => readTotp(value)).toThrow();
   });
 });

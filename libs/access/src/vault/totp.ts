@@ -33,7 +33,7 @@ export function readTotp(value: string): Totp {
   return { secret: base32(searchParams.get('secret') ?? ''), algorithm, digits, periodSeconds };
 }
 
-/** Returns the code of the nth window since 1970. */
+/** Returns the code of a time window. The windows are counted from 1970. */
 export function totpOf({ secret, algorithm, digits }: Totp, counter: number): string {
   const moment = Buffer.alloc(8);
   moment.writeBigUInt64BE(BigInt(counter));

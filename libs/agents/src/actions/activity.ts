@@ -18,7 +18,7 @@ export async function setIdleExempt(tx: Transaction, caller: Principal, id: stri
   });
 }
 
-/** Records activity on the agent. The time never moves back and is never in the future. */
+/** Records activity of the agent. The time of the last activity never moves back and is never in the future. */
 export async function markActivity(
   tx: Transaction,
   caller: Principal,
@@ -35,13 +35,13 @@ export async function markActivity(
   return agent.at;
 }
 
-/** Precision of an agent's activity in seconds: a callback this soon after another changes nothing. */
+/** Seconds after an activity within which another callback of the worker changes nothing. */
 const grainSeconds = 5;
 
 /**
- * SQL that marks an agent as active, for the statement of a worker's callback. `agentId` is a subquery. A locked agent
- * is skipped, because the transaction that holds it may wait for a lock of this statement; the next callback updates
- * it.
+ * SQL that records activity of an agent, as a part of the statement for a worker's callback. `agentId` is a subquery.
+ * If the agent is locked, it is skipped, because the transaction that locked it may wait for a lock of this statement;
+ * the next callback updates the agent.
  */
 export function markWorking(agentId: string, activity: string): string {
   return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${activity}' WHERE id = (

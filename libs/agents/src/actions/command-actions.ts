@@ -16,7 +16,10 @@ export interface CommandActionParts {
 }
 
 const commandTimeoutMs = 120_000;
-/** The worker uploads the video before it answers, which takes at most 15 minutes. */
+/**
+ * Milliseconds within which a stop_recording command must end. The worker uploads the video before it answers, which
+ * takes up to 15 minutes.
+ */
 const stopRecordingTimeoutMs = 20 * 60_000;
 
 /** Replaces the worker's key with a valid one. */
@@ -27,13 +30,14 @@ export async function repairWorker(
   body: AgentActionBody,
   parts: CommandActionParts,
 ): Promise<AgentActionAnswer> {
-  const apiKey = await keyToRepair(tx, caller, id, body, parts.now);
+  const apiKey = await requireUsableKey(tx, caller, id, body, parts.now);
   const { provider, status, currentJobId, running } = await loadAgent(tx, caller.organizationId, id, 'lock');
-  // The worker's requests may be rejected because of its key; the service restarts a local worker with a valid one.
+  // The service may have rejected the worker's requests because of its key. A local worker is restarted by the service
+  // with a valid key.
   if (provider === 'local' && status === 'offline' && !currentJobId && !running) {
     await rebootAgent(tx, caller, id);
   }
-  return command(tx, caller, id, { body, parts, payload: sealPayload(parts.keyRing, id, { apiKey }) });
+  return issueActionCommand(tx, caller, id, { body, parts, payload: sealPayload(parts.keyRing, id, { apiKey }) });
 }
 
 export async function startRecording(
@@ -50,13 +54,13 @@ export async function startRecording(
   }
   const fields = { ...(name ? { name } : {}), ...(kind ? { kind } : {}), ...(startUrl ? { startUrl } : {}) };
   const payload = { recordingId, ...fields };
-  const started = await command(tx, caller, id, { body, parts, payload, recordingId });
+  const started = await issueActionCommand(tx, caller, id, { body, parts, payload, recordingId });
   beginRecording(tx, { organizationId: caller.organizationId, agentId: id, recordingId }, fields);
   return started;
 }
 
-/** Attaches to a running recording, or stops it. */
-export async function reachRecording(
+/** Issues a command for an active recording: it attaches to the recording or stops it. */
+export async function attachOrStopRecording(
   tx: Transaction,
   caller: Principal,
   id: string,
@@ -66,7 +70,7 @@ export async function reachRecording(
   const recordingId = needed(body, 'recordingId');
   const recordingRef = { organizationId: caller.organizationId, agentId: id, recordingId };
   await (body.action === 'stop_recording' ? endRecording(tx, recordingRef) : requireActive(tx, recordingRef));
-  return command(tx, caller, id, { body, parts, payload: { recordingId }, recordingId });
+  return issueActionCommand(tx, caller, id, { body, parts, payload: { recordingId }, recordingId });
 }
 
 export function deployExtension(
@@ -78,10 +82,10 @@ export function deployExtension(
 ): Promise<AgentActionAnswer> {
   const { key } = body;
   const payload = { version: needed(body, 'version'), ...(key ? { key } : {}) };
-  return command(tx, caller, id, { body, parts, payload });
+  return issueActionCommand(tx, caller, id, { body, parts, payload });
 }
 
-/** Returns a field that the action requires. Throws if it is absent. */
+/** Returns a field of the request that the action requires. Throws if the field is absent. */
 export function needed(body: AgentActionBody, field: 'jobId' | 'apiKey' | 'recordingId' | 'version'): string {
   const value = body[field];
   if (value === undefined) {
@@ -90,8 +94,11 @@ export function needed(body: AgentActionBody, field: 'jobId' | 'apiKey' | 'recor
   return value;
 }
 
-/** Checks the key before it is sent, because a wrong key would lock the worker out permanently. */
-async function keyToRepair(
+/**
+ * Returns the key to send to the worker. Throws if the worker could not use the key, because it could then never report
+ * again.
+ */
+async function requireUsableKey(
   tx: Transaction,
   { organizationId }: Principal,
   id: string,
@@ -114,7 +121,7 @@ interface ActionCommand {
   recordingId?: string;
 }
 
-async function command(
+async function issueActionCommand(
   tx: Transaction,
   caller: Principal,
   id: string,

@@ -13,8 +13,8 @@ export interface TouchedJobs {
 }
 
 /**
- * Drains an agent: it accepts no new work until it is undrained, on this boot and later ones. Running work continues.
- * With `now` the agent must have no work, or `force` must be set; then the caller ends the returned running jobs in
+ * Drains an agent: the agent accepts no new work until it is undrained, even after a reboot. Running work continues.
+ * With `now`, the agent must have no work, or `force` must be set; then the caller ends the returned running jobs in
  * this transaction.
  */
 export async function drainAgent(
@@ -43,12 +43,12 @@ export async function drainAgent(
     target: { type: 'agent', id },
     changes: { drain: [agent.drain, mode], ...(force ? { force } : {}) },
   });
-  // Updates the waiting reasons of the queued jobs.
+  // The dispatch updates the waiting reasons of the queued jobs.
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
-  return touchedJobs(tx, id);
+  return findAgentJobs(tx, id);
 }
 
-/** Undrains an agent. The caller is likely to use it soon, so its idle time restarts. */
+/** Undrains an agent. The agent's idle time starts again, because the caller is likely to use the agent soon. */
 export async function undrainAgent(tx: Transaction, caller: Principal, id: string): Promise<TouchedJobs> {
   const { organizationId } = caller;
   const agent = await loadAgent(tx, organizationId, id, 'lock');
@@ -66,10 +66,10 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
     changes: { drain: [agent.drain, null] },
   });
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
-  return touchedJobs(tx, id);
+  return findAgentJobs(tx, id);
 }
 
-async function touchedJobs(tx: Transaction, agentId: string): Promise<TouchedJobs> {
+async function findAgentJobs(tx: Transaction, agentId: string): Promise<TouchedJobs> {
   const jobs = await tx.query<Pick<JobEntity, 'id'> & { dispatched: boolean }>(
     `SELECT j.id, j.status = 'running' OR j.command_id IS NOT NULL AS dispatched FROM job j
      WHERE j.agent_id = $1 AND j.status = 'running'

@@ -9,8 +9,8 @@ import { tunnelUrlOf } from '../reports/tunnel-url';
 import { appendTimeline } from '@muster/timeline';
 
 /**
- * Starts a machine on a user's request, even if auto-wake is off. Returns at once; the wake continues in the
- * background.
+ * Starts a machine on a user's request, even if auto-wake is off. Returns before the machine has started; the wake
+ * continues in the background.
  */
 export async function startAgent(
   tx: Transaction,
@@ -53,25 +53,28 @@ const reboot: Order = {
   action: 'agent.reboot',
 };
 
-/** Stops a machine on a user's request. With `force` also during a run, which the caller ends in this transaction. */
+/**
+ * Stops a machine on a user's request. With `force`, the machine is stopped even during a run, which the caller ends in
+ * this transaction.
+ */
 export function stopAgent(
   tx: Transaction,
   caller: Principal,
   id: string,
   { force = false }: { force?: boolean } = {},
 ): Promise<{ status: AgentStatus }> {
-  return order(tx, caller, id, { ...stop, force });
+  return orderMachine(tx, caller, id, { ...stop, force });
 }
 
 /**
- * Reboots a machine in any status except terminated; a stopped machine is started. Returns once the reboot is ordered;
- * the caller can then poll the status. The caller ends a run of the agent in this transaction.
+ * Reboots a machine in any status except terminated; a stopped machine is started. Returns when the reboot is ordered;
+ * the caller can then poll the agent's status. The caller also ends a run of the agent in this transaction.
  */
 export function rebootAgent(tx: Transaction, caller: Principal, id: string): Promise<{ status: AgentStatus }> {
-  return order(tx, caller, id, reboot);
+  return orderMachine(tx, caller, id, reboot);
 }
 
-async function order(
+async function orderMachine(
   tx: Transaction,
   caller: Principal,
   id: string,
@@ -98,7 +101,7 @@ async function order(
   return { status: to };
 }
 
-/** Throws if the machine is external, because the service cannot switch it. */
+/** Throws if the machine is external, because the service cannot switch it on or off. */
 export function requireSwitch({ provider, status }: Pick<AgentRow, 'provider' | 'status'>, done: string): void {
   if (provider !== 'external') return;
   throw new AppError('agent_not_ready', {
@@ -115,7 +118,7 @@ function requireStatus({ status }: Pick<AgentRow, 'status'>, allowed: readonly A
   });
 }
 
-/** Throws if the agent has a run or a session. The caller must request explicitly that it ends. */
+/** Throws if the agent has a run or a session and the caller did not request explicitly to end them. */
 export function requireFree(
   { currentJobId: jobId, running, status, autopilotSessionId }: AgentRow,
   done: string,
@@ -133,7 +136,7 @@ export function requireFree(
   });
 }
 
-/** Records the failure of an idle stop that another order interrupts. */
+/** Records the failure of an idle stop that is interrupted by another order to the machine. */
 function recordStopEnded(
   tx: Transaction,
   { id, organizationId, status, statusSource }: AgentRow,
@@ -145,7 +148,7 @@ function recordStopEnded(
   ]);
 }
 
-/** Restores the tunnel from before the stop; the next handshake reports it again. */
+/** Restores the tunnel that the agent had before the stop. The next handshake reports the tunnel again. */
 async function restoreTunnel(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Promise<void> {
   const [row] = await tx.query<{ hostname: AgentEntity['tunnelHostname']; url: AgentEntity['tunnelUrl'] }>(
     'SELECT tunnel_hostname AS hostname, tunnel_url AS url FROM agent WHERE id = $1',

@@ -6,12 +6,16 @@ import { requireOwnMachine } from './require-own-machine';
 
 /** Actions that turn a machine on or off. */
 const switches: ReadonlySet<AgentAction> = new Set(['start', 'stop', 'reboot', 'terminate', 'start_job']);
-/** Actions that a suspended organization may not start. A reboot belongs to them if the machine is off. */
+/**
+ * Actions that start something, which a suspended organization may not do. A reboot counts as one if the machine is
+ * off.
+ */
 const beginnings: ReadonlySet<AgentAction> = new Set(['start', 'start_job', 'start_recording', 'attach_recording']);
 const off: readonly AgentStatus[] = ['stopped', 'stopping'];
 
 /**
- * Throws if the caller or the machine does not allow the action, as far as this can be checked before the first write.
+ * Throws if the caller's permissions or the state of the machine do not allow the action. Only conditions that can be
+ * checked before the first write are checked.
  */
 export async function requireActable(
   parts: MachineParts,

@@ -4,12 +4,12 @@ import { MachineError } from '@muster/vm';
 import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
 import type { MachineParts } from '../orders/wake-machine';
 
-/** Time limit in milliseconds for the check. If the provider answers later, the order itself reports the error. */
+/** Time limit of the check in milliseconds. If the provider answers later, the order itself reports the error. */
 const guardMs = 3000;
 
 /**
- * Throws if the agent's machine does not have the organization's tag, so that the user learns at once what to do. The
- * provider refuses the order in any case. Call it before a transaction.
+ * Throws if the agent's machine does not have the tag of the organization, with a text for the user. Without this check
+ * the error would appear only when the provider refuses the order. Call this before a transaction starts.
  */
 export async function requireOwnMachine(
   { database, machines, keyRing, clock }: MachineParts,

@@ -8,7 +8,7 @@ import { moveAgent } from '../lifecycle/move-agent';
 import { failRecordingsOfTerminated } from '../recordings/apply-recording-result';
 import { loadAgent } from '../registry/agent-row';
 
-/** Terminates an agent. It disappears from the lists at once; its provider terminates the machine afterwards. */
+/** Terminates an agent. The agent disappears from the lists at once; its provider terminates the machine later. */
 export async function terminateAgent(
   tx: Transaction,
   caller: Principal,

@@ -7,13 +7,13 @@ const pollIntervalMs = 500;
 interface Wait {
   waitMs: number;
   signal?: AbortSignal;
-  /** Also returns if the length of the output differs from this. */
+  /** Returns early if the length of the command's output differs from this number of characters. */
   seenLength?: number;
 }
 
 /**
- * Waits until a command has ended and returns its status. Returns the current status if the time is over or the signal
- * aborts.
+ * Waits until a command has ended and returns the command's status. If the time limit passes or the signal aborts,
+ * returns the current status.
  */
 export async function waitForCommand(
   { database, pubSub }: { database: Database; pubSub: PubSub },

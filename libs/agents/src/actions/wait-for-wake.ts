@@ -12,15 +12,18 @@ export interface AwaitedWake {
   organizationId: string;
   agentId: string;
   wakeId: string;
-  /** The job that the machine is woken for. */
+  /** Id of the job that the machine is woken for. */
   jobId: string;
 }
 
 const pollIntervalMs = 500;
-/** The wake normally ends at its own deadline; this is the limit if no process ends it. */
+/** Milliseconds for which the wait continues after the wake's deadline, in case no process ends the wake in time. */
 const patienceMs = 15_000;
 
-/** Waits for the wake and returns the agent's status. Throws if the wake did not succeed. The job stays queued. */
+/**
+ * Waits until the wake has ended and returns the agent's status. Throws if the wake did not succeed; the job then stays
+ * queued.
+ */
 export async function requireWoken(
   { database, pubSub, wakeTimeoutMs }: { database: Database; pubSub: PubSub; wakeTimeoutMs: number },
   wake: AwaitedWake,
@@ -41,7 +44,7 @@ export async function requireWoken(
   });
 }
 
-/** Returns how the wake ended, or null if the caller stopped waiting. The wake continues without its callers. */
+/** Returns how the wake ended, or null if the caller stopped waiting. The wake continues even if no caller waits. */
 async function waitForWake(
   { database, pubSub }: { database: Database; pubSub: PubSub },
   wake: { organizationId: string; agentId: string; wakeId: string },

@@ -3,17 +3,17 @@ import type { PubSub } from '@muster/platform';
 import { Logger } from '@nestjs/common';
 import type { CommandRow } from './command-row';
 
-/** Milliseconds to wait for a run's first report, which normally arrives sooner. */
+/** Milliseconds to wait for the first report of a run before its acknowledgement is recorded separately. */
 const reportAfterMs = 100;
 
 /**
- * Records that workers acknowledged their commands, without waiting for the disk. If a crash loses the record, the
- * command is pushed once more and the worker recognizes its id. A run that reports its start needs no record here,
- * because the report writes it.
+ * Records that workers acknowledged their commands. The write does not wait for the disk: if a crash loses it, the
+ * command is pushed once more, and the worker recognizes the command's id. A run that reports its start soon needs no
+ * write here, because the report acknowledges the run command.
  */
 export class AcknowledgedCommands {
   private readonly logger = new Logger('AcknowledgedCommands');
-  /** Commands of runs that have not reported yet, by job id. */
+  /** Ids of the acknowledged commands of runs that have not reported yet, by job id. */
   private readonly waiting = new Map<string, string>();
   private timer?: NodeJS.Timeout;
   private stopListening?: () => void;

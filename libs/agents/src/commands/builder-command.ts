@@ -20,8 +20,8 @@ const lineageVariables = {
 } as const;
 
 /**
- * Builds the command for a builder phase: its code, a separate folder on the machine, and the ids of the pack, its
- * version, its installation and its bundle as environment variables.
+ * Builds the command for a phase of the workflow builder: the phase's code, a separate folder on the machine, and
+ * environment variables with the ids of the pack, its version, its installation and its bundle.
  */
 export async function composeBuilderCommand(
   tx: Transaction,
@@ -41,7 +41,7 @@ export async function composeBuilderCommand(
     payload: {
       phase,
       portal,
-      code: code ?? (await phaseSnippet(tx, organizationId, portal, phase)),
+      code: code ?? (await findPhaseCode(tx, organizationId, portal, phase)),
       sessionId,
       runRoot,
     },
@@ -52,8 +52,8 @@ export async function composeBuilderCommand(
   };
 }
 
-/** Finds the stored function with the phase's code; its name has this form. */
-async function phaseSnippet(tx: Transaction, organizationId: string, portal: string, phase: string): Promise<string> {
+/** Returns the code of the stored function for a portal and a phase. The function's name is built from both. */
+async function findPhaseCode(tx: Transaction, organizationId: string, portal: string, phase: string): Promise<string> {
   const name = `builder:${portal}:${phase}`;
   try {
     return (await findFunction(tx, organizationId, { name })).code;

@@ -31,14 +31,15 @@ import { DeliverySpan } from '../traces/delivery-span';
 import { failCommand } from './fail-commands';
 import { AcknowledgedCommands } from './acknowledged-commands';
 
-/** A claimed command. Only the caller that claimed it pushes it until the claim ends. */
+/** A command that the caller has claimed. No other process pushes the command until the claim ends. */
 export interface ClaimedCommand extends CommandRow, PushFacts, Pick<AgentCommandEntity, 'pushes'> {
   isDue: boolean;
 }
 type Claimed = ClaimedCommand;
 
 /**
- * Commands that repair a worker are also pushed to an offline agent: a push is signed, so it needs no valid worker key.
+ * Commands that repair a worker. They are pushed even to an offline agent, because a push is signed and so needs no
+ * valid worker key.
  */
 const repairKinds: readonly CommandKind[] = ['repair', 'restart'];
 const sealedError = 'its secrets cannot be decrypted';
@@ -46,7 +47,7 @@ const pushBatchSize = 100;
 const pushTimeoutMs = 10_000;
 const firstBackoffMs = 500;
 const maxBackoffMs = 5000;
-/** Status codes with which a tunnel's proxy answers if no worker is behind it. */
+/** HTTP status codes that the proxy of a tunnel returns if no worker is connected to the tunnel. */
 const proxyErrorStatuses = new Set([404, 410, 421, 502, 504, 520, 521, 522, 523, 524, 525, 526, 530]);
 
 /** Delivers commands to agents by pushing them through the agents' tunnels. */
@@ -67,7 +68,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     this.acknowledged = new AcknowledgedCommands(database, pubSub);
   }
 
-  /** Runs before the database connection closes. */
+  /** Writes the pending acknowledgements. Nest calls this before the database connection closes. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.acknowledged.end();
   }
@@ -104,9 +105,9 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     });
   }
 
-  /** Claims commands for the longest duration of a push by postponing their next push. */
+  /** Claims due commands by postponing their next push. The claim lasts longer than a push can take. */
   private claim(condition: string, values: unknown[], limit = 1): Promise<Claimed[]> {
-    // A crash can lose the claim. Then the command is pushed once more, and the worker recognizes its id.
+    // A crash can lose the claim. Then the command is pushed once more, and the worker recognizes the command's id.
     return this.database.queryUnflushed<Claimed>(
       'system',
       `UPDATE agent_command c SET next_push_at = ${nextPushAfterClaim}, pushes = c.pushes + 1
@@ -121,7 +122,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     );
   }
 
-  /** Pushes a command that the caller has claimed; see `issueRun`. */
+  /** Pushes a command that the caller has claimed, for example by `issueRun`. */
   async push(command: Claimed): Promise<DeliveryOutcome> {
     const span = new DeliverySpan(command);
     try {
@@ -135,7 +136,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   }
 
   private async tryPush(command: Claimed): Promise<DeliveryOutcome> {
-    if (!command.isDue) return this.giveUp(command);
+    if (!command.isDue) return this.endDelivery(command);
     const isRepair = command.agentStatus === 'offline' && repairKinds.includes(command.kind);
     if (!isOn(command.agentStatus) && !isRepair) {
       return this.postpone(command, 'unreachable', maxBackoffMs, `the agent is ${command.agentStatus}`);
@@ -152,15 +153,15 @@ export class CommandDelivery implements BeforeApplicationShutdown {
       return [null];
     });
     if (!composed) return this.postpone(command, 'sealed', maxBackoffMs, sealedError);
-    if (!('command' in composed)) return this.withoutSecrets(command, composed.missing);
+    if (!('command' in composed)) return this.handleMissingSecrets(command, composed.missing);
     return this.send(command, composed.command);
   }
 
   private async send(command: Claimed, wire: AgentCommand): Promise<DeliveryOutcome> {
     const body = JSON.stringify(wire);
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
-    // A tunnel may accept the push and never answer. The worker may be polling too, so its poll is notified shortly
-    // after.
+    // A tunnel may accept the push and never answer. The worker may also be polling, so its waiting poll is notified
+    // shortly after the push.
     const late = setTimeout(() => this.pubSub.publish('command', [command.agentId]), pushAloneMs + 50);
     try {
       const { status } = await this.outbound.fetch({
@@ -181,20 +182,20 @@ export class CommandDelivery implements BeforeApplicationShutdown {
         return status === 202 ? 'taken' : 'known';
       }
       if (status === 409) return await this.postpone(command, 'busy', backoffMs, 'the worker is busy');
-      return await this.toPoll(command, `the worker answered ${status}`, proxyErrorStatuses.has(status));
+      return await this.leaveToPoll(command, `the worker answered ${status}`, proxyErrorStatuses.has(status));
     } catch (error) {
       if (!(error instanceof OutboundFailed || error instanceof OutboundRefused)) throw error;
-      return await this.toPoll(command, error.message, true);
+      return await this.leaveToPoll(command, error.message, true);
     } finally {
       clearTimeout(late);
     }
   }
 
   /**
-   * Postpones the push and notifies a waiting poll of the worker. A tunnel without a worker behind it is not tried
-   * again until the agent's next boot.
+   * Postpones the push and notifies a waiting poll of the worker. If no worker is connected to the tunnel, the tunnel
+   * is not used again until the agent's next boot.
    */
-  private async toPoll(command: Claimed, reason: string, deadEnd: boolean): Promise<DeliveryOutcome> {
+  private async leaveToPoll(command: Claimed, reason: string, deadEnd: boolean): Promise<DeliveryOutcome> {
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
     if (deadEnd) {
       const { agentId, organizationId, tunnelUrl, bootId } = command;
@@ -212,7 +213,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     return outcome;
   }
 
-  /** Schedules the next push unless a result or an acknowledgement has arrived since the claim. */
+  /** Schedules the next push, unless a result or an acknowledgement has arrived since the command was claimed. */
   private async postpone(
     command: Claimed,
     outcome: DeliveryOutcome,
@@ -230,7 +231,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     return outcome;
   }
 
-  private async withoutSecrets(command: Claimed, missing: string[]): Promise<DeliveryOutcome> {
+  private async handleMissingSecrets(command: Claimed, missing: string[]): Promise<DeliveryOutcome> {
     if (command.kind === 'run') {
       await enqueueForLostSecret(this.database, command);
       return this.postpone(command, 'secret_missing', maxBackoffMs, missingSecretsText(missing));
@@ -239,8 +240,11 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     return 'secret_missing';
   }
 
-  /** Handles a command past its deadline. The job of a run decides how the run ends; any other command fails. */
-  private async giveUp(command: Claimed): Promise<DeliveryOutcome> {
+  /**
+   * Ends the delivery of a command past its deadline. A run command is not failed but only no longer pushed, because
+   * its job decides how the run ends.
+   */
+  private async endDelivery(command: Claimed): Promise<DeliveryOutcome> {
     if (command.kind !== 'run') {
       const error = 'The agent did not accept the command in time.';
       await failCommand(this.database, command, { code: 'execution_timeout', error });

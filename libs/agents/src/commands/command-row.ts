@@ -1,7 +1,10 @@
 import type { AgentCommandEntity, AgentEntity } from '@muster/database';
 import { workerKeysOf } from '../agent-keys';
 
-/** Milliseconds for which a command is delivered only by its push, if the agent has a tunnel that may work. */
+/**
+ * Milliseconds for which a command is left to its push before a poll may deliver it. Applies to agents with a tunnel
+ * that may work.
+ */
 export const pushAloneMs = 500;
 
 export type DeliveryOutcome =
@@ -12,9 +15,9 @@ export type DeliveryOutcome =
   | 'unreachable'
   | 'over'
   | 'secret_missing'
-  /** Its secrets cannot be decrypted. */
+  /** The secrets of the command cannot be decrypted. */
   | 'sealed'
-  /** Another process is pushing it, or its next push is not due yet. */
+  /** Another process is pushing the command, or its next push is not due yet. */
   | 'not due';
 
 /** The columns of a command that a delivery needs. */
@@ -37,10 +40,10 @@ export const commandColumns = `
   c.id, c.organization_id, c.agent_id, c.job_id, c.kind, c.payload, c.env,
   c.vault_keys, c.deadline, c.request_id, c.traceparent`;
 
-/** The next push of a claimed command: a claim lasts longer than a push can take. */
+/** SQL: the time of the next push of a command that is being claimed. It is later than a push can end. */
 export const nextPushAfterClaim = `muster_now() + interval '15 seconds'`;
 
-/** The address to which an agent's commands are pushed, and the keys that its worker may have. */
+/** The address to which an agent's commands are pushed, and the keys that its worker may be using. */
 export interface PushFacts extends Pick<AgentEntity, 'unreachableTunnel' | 'bootId' | 'seenFrom' | 'serviceUrl'> {
   agentStatus: AgentEntity['status'];
   tunnelUrl: string | null;

@@ -12,9 +12,9 @@ export interface DeliveryParts {
   database: Database;
   keyRing: KeyRing;
   storage: ObjectStorage;
-  /** The base URL at which the agent reaches the service. */
+  /** The base URL at which the agent's worker reaches the service. */
   serviceUrl: string;
-  /** The keys that the agent's worker may have; read from the database if absent. */
+  /** The keys that the agent's worker may be using; read from the database if absent. */
   workerKeys?: string[];
 }
 
@@ -23,8 +23,8 @@ const urlLifetimeSeconds = 3600;
 export type Composed = { command: AgentCommand } | { id: string; kind: string; missing: string[] };
 
 /**
- * Builds the commands of one agent in their wire form, or names the missing secrets. Runs just before each delivery;
- * the result is never stored, because the environment contains secrets and credentials.
+ * Builds the commands of one agent as they are sent to the worker, or returns the names of missing secrets. Called just
+ * before each delivery. The result is never stored, because its environment contains secrets and credentials.
  */
 export async function composeDeliveries(parts: DeliveryParts, commands: CommandRow[]): Promise<Composed[]> {
   const [first] = commands;
@@ -76,7 +76,10 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
   );
 }
 
-/** Replaces the payload's bundle with a presigned URL that is valid for one hour. Each delivery gets a new URL. */
+/**
+ * Replaces the bundle's object key in the payload by a presigned URL that is valid for one hour. Each delivery gets a
+ * new URL.
+ */
 async function presignBundle(
   storage: ObjectStorage,
   { bundle }: Record<string, unknown>,
@@ -89,7 +92,7 @@ async function presignBundle(
   };
 }
 
-/** Enqueues a dispatch of the agent. The dispatcher ends the job of a run command with missing secrets. */
+/** Enqueues a dispatch of the agent. The dispatcher fails a job whose run command has missing secrets. */
 export function enqueueForLostSecret(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },

@@ -1,6 +1,6 @@
 import type { AgentCommandEntity } from '@muster/database';
 
-/** The fields of an ended command that the code waiting for it needs. */
+/** The fields of an ended command that are used by the code that waits for the command. */
 export interface EndedCommand extends Pick<
   AgentCommandEntity,
   'id' | 'organizationId' | 'agentId' | 'jobId' | 'kind' | 'error' | 'traceparent' | 'takenAt' | 'finishedAt'
@@ -18,7 +18,7 @@ export const endedColumns = `id, organization_id, agent_id, job_id, kind, tracep
   CASE WHEN kind LIKE 'autopilot\\_%' THEN payload->>'sessionId' END AS session_id, status, error, error_code AS code`;
 
 /**
- * For the SET clause of such a statement: removes the sealed part of the payload, which is needed only for the
- * delivery.
+ * SQL for the SET clause of a statement that ends commands: deletes the encrypted part of the payload, which only the
+ * delivery needs.
  */
 export const forgetSealed = "payload = payload - 'sealed'";

@@ -30,13 +30,13 @@ export async function failCommand(
 }
 
 interface Overdue extends Pick<AgentCommandEntity, 'id'> {
-  /** Text, to the microsecond; a Date has only milliseconds. */
+  /** Time as text in microseconds, because a Date has only milliseconds. */
   at: string;
 }
 
 const first: Overdue = { id: nilId, at: '-infinity' };
 
-/** Fails commands past their deadlines, except runs: a run ends with its job. */
+/** Fails commands past their deadlines. Run commands are left out, because a run ends with its job. */
 export function failOverdueCommands(
   database: Database,
   round = new Round('fail overdue commands'),
@@ -59,7 +59,9 @@ export function failOverdueCommands(
   });
 }
 
-/** Checks the command again under its lock: its result may have arrived, or another replica may be processing it. */
+/**
+ * Reads the command again under its lock, because its result may have arrived or another replica may be processing it.
+ */
 async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
   const ended = await tx.query<EndedCommand>(
     `UPDATE agent_command
@@ -80,8 +82,8 @@ async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
 }
 
 /**
- * Enqueues the work that waits for an ended command: that of its job, of a machine on which a deleted job was being
- * stopped, or of an autopilot session.
+ * Enqueues the work that waits for an ended command: a message for the command's job, for the machine on which a
+ * deleted job was being stopped, or for the command's autopilot session.
  */
 export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): Promise<void> {
   const awaited = ended.filter(({ jobId, kind }) => jobId !== null || kind === 'stop_job');
@@ -97,7 +99,10 @@ export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): P
   );
 }
 
-/** Fails the pending answers of an ended run, so that they are not delivered, and removes their sealed payloads. */
+/**
+ * Fails the undelivered answers of an ended run, so that they are never delivered, and deletes their encrypted
+ * payloads.
+ */
 export function withdrawAnswers(tx: Transaction, jobId: string): void {
   tx.defer(
     `UPDATE agent_command SET status = 'failed', error = 'The run has ended.', finished_at = muster_now(),

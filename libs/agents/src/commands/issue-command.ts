@@ -9,26 +9,29 @@ export interface NewCommand {
   agentId: string;
   kind: CommandKind;
   payload: Record<string, unknown>;
-  /** Environment variables in addition to the service's own; never a secret. */
+  /** Environment variables in addition to those that the service adds. They never contain a secret. */
   env?: Record<string, string>;
-  /** Keys of secrets that are added to the environment just before each delivery. */
+  /** Names of the secrets that are added to the environment just before each delivery. */
   vaultKeys?: string[];
   jobId?: string;
   deadline: Date;
-  /** The request that caused the command, if it is not the current request. A run uses the request of its job. */
+  /**
+   * The request that caused the command; by default the current request. The command of a run uses the request that
+   * launched its job.
+   */
   origin?: { requestId: string | null; traceparent: string | null };
-  /** The requester and the reason, for an entry on the agent's timeline. */
+  /** The requester and the reason. If they are set, the request is recorded on the agent's timeline. */
   requestedBy?: Requester;
 }
 
 /**
- * Inserts a command, enqueues its delivery and notifies a waiting poll. The sweep retries commands that were not
- * delivered.
+ * Inserts a command, enqueues its delivery and notifies a waiting poll of the worker. The sweep retries commands that
+ * were not delivered.
  */
 export async function issueCommand(tx: Transaction, command: NewCommand): Promise<string> {
   const { organizationId, agentId, kind, requestedBy } = command;
   const { id } = insertCommand(tx, command, { isClaimed: false });
-  // The activity of a run is recorded with its job.
+  // The activity of a run is recorded by its reports, so its commands record none.
   if (kind !== 'run' && kind !== 'stop_job') {
     tx.defer(
       `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, muster_now()), last_activity = $2 WHERE id = $1`,
@@ -43,11 +46,11 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
 }
 
 /**
- * Inserts a run's command as already claimed. The caller delivers it right after the commit. If the caller fails to,
- * the sweep delivers it when the claim ends.
+ * Inserts the command of a run as already claimed. The caller must deliver the command right after the commit. If the
+ * caller does not, the sweep delivers the command when the claim ends.
  */
 export function issueRun(tx: Transaction, command: Omit<NewCommand, 'kind' | 'requestedBy'>): CommandRow {
-  // No notification here: `push` notifies a waiting poll if it cannot deliver the command.
+  // No poll is notified here, because `push` notifies a waiting poll if it cannot deliver the command.
   return insertCommand(tx, { ...command, kind: 'run' }, { isClaimed: true });
 }
 
@@ -74,7 +77,7 @@ function insertCommand(tx: Transaction, command: NewCommand, { isClaimed }: { is
   return row;
 }
 
-/** Starts a new trace for a command without a request, such as the end of a run that exceeded its time limit. */
+/** Starts a new trace for a command that no request caused, such as the stop of a run that exceeded its time limit. */
 function beginTrace(tx: Transaction, kind: CommandKind): string {
   const span = new OpenSpan({ name: `command ${kind}` });
   tx.onCommit(() => span.end());

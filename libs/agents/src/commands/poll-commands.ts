@@ -34,8 +34,8 @@ export class CommandPolls implements OnApplicationShutdown {
   ) {}
 
   /**
-   * Returns the agent's unacknowledged commands, oldest first. If there are none, waits for one until the time is over
-   * or `ended` aborts.
+   * Returns the agent's unacknowledged commands, oldest first. If there are none, waits for a command until the wait
+   * time has passed or the signal `ended` aborts.
    */
   async take(organizationId: string, agentId: string, waitMs: number, ended: AbortSignal): Promise<AgentCommand[]> {
     if (waitMs > 0) this.requireRoom(organizationId);
@@ -45,7 +45,7 @@ export class CommandPolls implements OnApplicationShutdown {
     this.countOf.set(organizationId, (this.countOf.get(organizationId) ?? 0) + 1);
     try {
       for (;;) {
-        // Subscribe before reading, so that a command that arrives during the read is noticed.
+        // Subscribes before the read, so that a command that is inserted during the read is noticed.
         const listening = this.listenFor(agentId);
         try {
           const commands = this.hold.isHeld ? [] : await this.readCommands(organizationId, agentId, waitMs > 0);
@@ -68,7 +68,7 @@ export class CommandPolls implements OnApplicationShutdown {
     this.stopListening?.();
   }
 
-  /** Limits the waiting polls of one organization, so that other organizations can wait too. */
+  /** Throws if the organization has too many waiting polls, so that the workers of other organizations can wait too. */
   private requireRoom(organizationId: string): void {
     const max = this.agents.commandPollsMaxPerOrganization;
     if ((this.countOf.get(organizationId) ?? 0) < max) return;
@@ -119,8 +119,8 @@ export class CommandPolls implements OnApplicationShutdown {
   }
 
   /**
-   * Composes all commands together. If that fails, composes each one separately, so that one that cannot be decrypted
-   * does not block the others.
+   * Builds all commands together. If that fails, builds each command separately, so that a command whose secrets cannot
+   * be decrypted does not block the others.
    */
   private async compose(rows: CommandRow[]): Promise<Composed[]> {
     const { database, keyRing, storage } = this;

@@ -26,7 +26,7 @@ describe('A command with a bundle', () => {
   });
   afterAll(() => harness.close());
 
-  it('presigns the bundle URL at each delivery, at the address where the agent reaches the service, and does not store it', async () => {
+  it('a command’s bundle URL is presigned at each delivery for the agent’s service address, never stored', async () => {
     const { id: organizationId } = await makeOrganization(db);
     const { id: agentId } = await makeAgent(db, { organizationId });
     const [id, objectKey] = [newId(), `packs/${organizationId}/bundles/abc.zip`];
@@ -53,7 +53,7 @@ describe('A command with a bundle', () => {
     const first = await deliver();
     expect(first).toEqual({ digest: 'sha256:abc', url: expect.stringContaining('X-Amz-Expires=3600') });
     expect(new URL(first.url).origin).toBe('http://far.example:8080');
-    // The signature contains the time, to the second.
+    // The signature of a URL contains the time in seconds, so after this wait the next URL differs.
     await new Promise((resolve) => setTimeout(resolve, 1100));
     expect((await deliver()).url).not.toBe(first.url);
     const [stored] = await db.query<{ payload: object }>('system', 'SELECT payload FROM agent_command WHERE id = $1', [

@@ -10,7 +10,7 @@ import { type AgentCommandEntity, type Database, hasPart, scanWithin } from '@mu
 import type { Page } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
 
-/** Returns the status of a command. Throws if the command is not of one of these kinds. */
+/** Returns the status of a command. Throws if the kind of the command is not one of the allowed kinds. */
 export async function readCommandStatus(
   database: Database,
   commandRef: { organizationId: string; agentId: string; commandId: string },
@@ -35,8 +35,8 @@ export async function readCommandStatus(
 }
 
 /**
- * Returns the payload of one of the agent's commands, found by the command's id or by its job's id. A worker can
- * request it again.
+ * Returns the payload of one of the agent's commands. The command is found by its own id or by the id of its job. A
+ * worker may request the payload several times.
  */
 export async function readScript(
   database: Database,
@@ -75,7 +75,7 @@ export type ListedCommand = Pick<
 
 const columns = 'id, kind, status, job_id, error, error_code, created_at, taken_at, deadline, finished_at';
 
-/** Lists an agent's commands, newest first. Ids increase with time. */
+/** Lists an agent's commands, newest first, because ids increase with time. */
 export async function listCommands(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },
@@ -93,7 +93,7 @@ export async function listCommands(
     looked.push(`(lower(${text}) IN (id::text, job_id::text) OR ${hasPart('error', text)})`);
   }
   const limit = placed(page.limit + 1);
-  // The scan leaves out payloads and outputs because they are large.
+  // The scan reads no payloads and outputs, because they are large.
   const from = `(SELECT organization_id, agent_id, id, kind, status, job_id, left(error, 1000) AS error, error_code,
     created_at, taken_at, deadline, finished_at FROM agent_command) command`;
   const listed = scanWithin({ from, columns, within, filter: looked, order: 'id DESC', limit });

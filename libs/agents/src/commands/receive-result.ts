@@ -14,7 +14,7 @@ export interface CommandRef {
 const maxOutputBytes = 4 * 1024 * 1024;
 export const finished: CommandReceipt = { accepted: false, reason: 'already finished' };
 
-/** Records that the worker has received the command, so that it is not delivered again. */
+/** Records that the worker has received the command, so that the command is not delivered again. */
 export async function acknowledgeCommand(database: Database, commandRef: CommandRef): Promise<CommandReceipt> {
   const { organizationId, agentId, commandId } = commandRef;
   const [row] = await database.query<{ taken: boolean }>(
@@ -32,7 +32,10 @@ export async function acknowledgeCommand(database: Database, commandRef: Command
   return row.taken ? { accepted: true } : finished;
 }
 
-/** Stores the output that the code has printed so far and notifies waiting requests. The result replaces it later. */
+/**
+ * Stores the output that a command's code has printed so far and notifies waiting requests. The command's result
+ * replaces this output later.
+ */
 export async function receiveOutput(
   database: Database,
   commandRef: CommandRef,
@@ -58,7 +61,7 @@ export async function receiveOutput(
   });
 }
 
-/** Stores the result of a command. Only the first result counts. */
+/** Stores the result of a command. Only the first result of a command is accepted. */
 export async function receiveResult(
   database: Database,
   commandRef: CommandRef,

@@ -6,7 +6,9 @@ import { appendTimeline, type TimelineEntry } from '@muster/timeline';
 import type { EndedCommand } from './ended-command';
 import { workerTrace } from '../traces/worker-trace';
 
-/** Actions that are carried out as commands. Only a timeline entry records who requested one and how it ended. */
+/**
+ * Actions that workers execute as commands. Their requester and their result are recorded only on the agent's timeline.
+ */
 export const actionKinds = [
   'repair',
   'deploy_extension',
@@ -15,7 +17,7 @@ export const actionKinds = [
   'stop_recording',
 ] as const satisfies CommandKind[];
 
-/** Kinds of commands with timeline entries: also imaging, which takes minutes and runs no code of the caller. */
+/** Kinds of commands with timeline entries. Imaging commands have entries too, because they take minutes. */
 const recordedKinds: readonly CommandKind[] = [...actionKinds, ...imagingKinds];
 
 const maxErrorLength = 500;
@@ -38,8 +40,8 @@ export function recordRequest(
 }
 
 /**
- * Records the ends of commands. Timelines are locked in the order of the agents' ids, so that two transactions cannot
- * deadlock.
+ * Records the ends of commands on the agents' timelines. The timelines are locked in the order of the agents' ids, so
+ * that two transactions cannot deadlock.
  */
 export function recordEnded(tx: Transaction, ended: EndedCommand[], source: LifecycleSource | 'worker'): void {
   tx.onCommit(() => ended.forEach(recordWork));
@@ -55,7 +57,10 @@ export function recordEnded(tx: Transaction, ended: EndedCommand[], source: Life
   }
 }
 
-/** Records the worker's part as a span of the request's trace. The span of a run is recorded with its job. */
+/**
+ * Records the worker's execution of a command as a span of the request's trace. The span of a run is recorded when its
+ * job ends.
+ */
 function recordWork(command: EndedCommand): void {
   const { id, kind, traceparent, takenAt, finishedAt, status, code } = command;
   if (kind === 'run' || !traceparent || !takenAt || !finishedAt) return;

@@ -1,6 +1,8 @@
 import type { AgentCommandEntity, Transaction } from '@muster/database';
 
-/** The agent is reachable again: makes its waiting commands due now and enqueues a dispatch. */
+/**
+ * Continues the work of an agent that is reachable again: makes its waiting commands due now and enqueues a dispatch.
+ */
 export async function resumeWork(
   tx: Transaction,
   agentRef: { organizationId: string; agentId: string },

@@ -6,10 +6,10 @@ export function sealPayload(
   agentId: string,
   secrets: Record<string, string>,
 ): { sealed: SealedText } {
-  return { sealed: sealText(keyRing, placeOf(agentId), JSON.stringify(secrets)) };
+  return { sealed: sealText(keyRing, associatedDataOf(agentId), JSON.stringify(secrets)) };
 }
 
-/** Decrypts the payload for a delivery to its agent. */
+/** Decrypts the secret part of a command's payload for the delivery to its agent. */
 export function openPayload(
   keyRing: KeyRing,
   agentId: string,
@@ -17,11 +17,14 @@ export function openPayload(
 ): Record<string, unknown> {
   const { sealed, ...rest } = payload;
   if (!isSealedText(sealed)) return payload;
-  const text = openText(keyRing, placeOf(agentId), sealed);
+  const text = openText(keyRing, associatedDataOf(agentId), sealed);
   return { ...rest, ...(JSON.parse(text) as Record<string, string>) };
 }
 
-/** Binds the ciphertext to the agent: it cannot be decrypted in another agent's command. */
-function placeOf(agentId: string): string {
+/**
+ * Returns the associated data of the encryption, which contains the agent's id: the payload cannot be decrypted in a
+ * command of another agent.
+ */
+function associatedDataOf(agentId: string): string {
   return `command/${agentId}`;
 }

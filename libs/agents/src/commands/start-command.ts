@@ -12,11 +12,11 @@ export interface CommandRequest {
   agentId: string;
   kind: CommandKind;
   payload: Record<string, unknown>;
-  /** The programs that the machine must have, if the command needs more than its kind does. */
+  /** The programs that the machine must have; by default those that the kind of command needs. */
   needs?: readonly MachinePart[];
   env?: Record<string, string>;
   requestedBy?: Requester;
-  /** The command's time limit, from the time at which the agent is online. */
+  /** Time limit of the command in milliseconds, counted from the time at which the agent is online. */
   timeoutMs: number;
   wakeTimeoutMs: number;
   now: Date;
@@ -24,7 +24,9 @@ export interface CommandRequest {
 
 export type CommandReadiness = { action: 'issue' | 'wake' } | { action: 'blocked' | 'refuse'; reason: string };
 
-/** Commands that a draining agent accepts too: they end or inspect running work, or repair the worker. */
+/**
+ * Commands that are allowed while the agent is being drained: they end or inspect running work, or repair the worker.
+ */
 const allowedWhileDraining: readonly CommandKind[] = [
   'stop_job',
   'attach_recording',
@@ -32,10 +34,10 @@ const allowedWhileDraining: readonly CommandKind[] = [
   'repair',
   'restart',
 ];
-/** A repair for an offline agent waits this long for the worker's next report. */
+/** Milliseconds for which a repair of an offline agent waits for the worker's next report. */
 const repairWaitsMs = 24 * 3_600_000;
 
-/** Decides whether a command can be issued to the agent now, after a wake, or not at all. */
+/** Decides whether a command can be issued to the agent now, only after a wake, or not at all. */
 export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind): CommandReadiness {
   const { status } = agent;
   const passesDrain = allowedWhileDraining.includes(kind);
@@ -50,7 +52,7 @@ export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind)
     case 'never':
       return { action: 'refuse', reason: 'The agent is terminated.' };
     case 'after_wake':
-      // The worker may be running with an invalid key: it gets the repair as soon as it can be reached.
+      // The worker may be running with an invalid key. It receives the repair as soon as it can be reached.
       if (status === 'offline' && kind === 'repair') return { action: 'issue' };
       if (work.by === 'owner') {
         return { action: 'refuse', reason: `The agent is ${status}, and only its owner can start it.` };
@@ -60,7 +62,7 @@ export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind)
   }
 }
 
-/** The agent is off and auto-wake is off. `explainingBlocked` records it on the timeline. */
+/** Thrown if the agent is off and auto-wake is off. `explainingBlocked` records the blocked wake on the timeline. */
 class WakeBlocked extends AppError {
   constructor(
     readonly agentRef: { organizationId: string; agentId: string },
@@ -72,8 +74,8 @@ class WakeBlocked extends AppError {
 }
 
 /**
- * Locks the agent. Throws unless its machine has what the command needs and the command can be issued at once or after
- * a wake.
+ * Locks the agent. Throws if its machine lacks a program that the command needs, or if the command can be issued
+ * neither at once nor after a wake.
  */
 export async function requireWakeable(
   tx: Transaction,
@@ -109,8 +111,8 @@ export async function startCommand(tx: Transaction, request: CommandRequest): Pr
 }
 
 /**
- * Records a blocked wake on the timeline in a separate transaction, because the request's own transaction is rolled
- * back.
+ * Runs the work of a request. If auto-wake is off and so blocks a wake, records this on the timeline in a separate
+ * transaction, because the request's own transaction is rolled back.
  */
 export async function explainingBlocked<T>(database: Database, work: Promise<T>): Promise<T> {
   try {

@@ -44,7 +44,7 @@ describe('a row that fails in a sweep', () => {
     return ids;
   }
 
-  /** Makes each update of the matching rows fail. */
+  /** Adds a trigger that makes each update of the matching rows fail. */
   async function breakRows(table: string, condition: string): Promise<void> {
     const client = new Client({ connectionString: harness.databaseUrl });
     await client.connect();
@@ -56,7 +56,7 @@ describe('a row that fails in a sweep', () => {
     await client.end();
   }
 
-  it('reports an overdue command that cannot be updated, and fails the commands after it', async () => {
+  it('the sweep of overdue commands reports a command that cannot be updated, and fails the others', async () => {
     const ids = await commands(30, { deadline: '-1 hour' });
     await breakRows('agent_command', `OLD.id = '${ids[0]}'`);
     const round = new Round('test');
@@ -66,7 +66,7 @@ describe('a row that fails in a sweep', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('reports commands that cannot be pushed, and a whole page of them does not block the others', async () => {
+  it('command delivery reports commands that cannot be sent, and a full page of them blocks no others', async () => {
     await query(
       `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, 'LOST', 'gone', '', '')`,
       [organizationId],
@@ -83,7 +83,7 @@ describe('a row that fails in a sweep', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('reports failed orders to machines in a later round, and a full batch of them does not block the others', async () => {
+  it('the order sweep reports failed orders in a later round, and a full batch of them blocks no others', async () => {
     const agents: string[] = [];
     for (let one = 0; one < 230; one += 1) {
       const input = { organizationId, name: `Stopping ${one}`, provider: 'http', status: 'stopping' } as const;

@@ -8,13 +8,13 @@ interface FileToDeploy {
   digest?: string;
 }
 
-/** Finds a file among the packs, which another library owns. */
+/** Finds a file in the packs by its key. Another library owns the packs, so the caller passes this function. */
 export type FindInPacks = (organizationId: string, key: string) => Promise<FileToDeploy | null>;
 
 /**
- * Returns the file that a deploy_extension command installs. With a key, that is the artifact with this key or id, or
- * else a pack's file. Without a key, it is the newest artifact with the version in its name. The worker checks the
- * content and rejects another version.
+ * Returns the file that a deploy_extension command installs. With a key, it is the artifact with this storage key or
+ * id, or else the file of a pack. Without a key, it is the newest artifact whose name contains the version. The worker
+ * reads the file and rejects another version.
  */
 export async function findExtension(
   database: Database,
@@ -29,7 +29,7 @@ export async function findExtension(
      FROM artifact
      WHERE organization_id = $1 AND ${named ? '(storage_key = $2 OR id::text = $2)' : 'filename ~* $2'}
      ORDER BY id DESC LIMIT 1`,
-    [organizationId, named ? key : namesOf(version)],
+    [organizationId, named ? key : extensionNamePattern(version)],
     named ? 'find_named_extension' : 'find_extension_of_version',
   );
   if (row) return { objectKey: row.storageKey, filename: row.filename };
@@ -41,8 +41,11 @@ export async function findExtension(
   throw new AppError('not_found', { detail });
 }
 
-/** A pattern for the name of a packed extension that contains the version, but not as part of a longer number. */
-function namesOf(version: string): string {
+/**
+ * Returns a regular expression for the names of packed extensions that contain the version, but not as a part of a
+ * longer number.
+ */
+function extensionNamePattern(version: string): string {
   const plain = version.trim().replace(/^v/i, '');
   return `(^|[^0-9.])${plain.replace(/[^0-9A-Za-z]/g, (sign) => `\\${sign}`)}([^0-9.][^/]*)?\\.(zip|crx)$`;
 }

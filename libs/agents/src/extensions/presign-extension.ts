@@ -12,8 +12,8 @@ interface PresignParts {
 }
 
 /**
- * Returns a presigned URL for the file of a deploy_extension command. The URL is signed at the time of the request, so
- * it is valid even if the command was waiting for long.
+ * Returns a presigned URL for the file of a deploy_extension command. The URL is signed when the worker requests it, so
+ * it is valid even if the command has waited for a long time.
  */
 export async function presignExtension(
   { database, storage, findInPacks }: PresignParts,

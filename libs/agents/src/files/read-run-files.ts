@@ -9,7 +9,7 @@ import { loadAgent } from '../registry/agent-row';
 
 export interface RunFilesRequest {
   action: 'list' | 'read';
-  /** Relative to the worker's folder of runs. */
+  /** Path relative to the worker's folder of runs. */
   path: string;
 }
 
@@ -19,8 +19,8 @@ export type RunFilesAnswer =
 const waitMs = 15_000;
 
 /**
- * Reads the worker's folder of runs. The worker allows no access outside of it. A machine that is off is not woken, and
- * the worker's answer is not stored.
+ * Reads the worker's folder of runs through the worker, which allows no access outside of this folder. A machine that
+ * is off is not woken, and the worker's answer is not stored.
  */
 export async function readRunFiles(
   parts: { database: Database; pubSub: PubSub; clock: Clock },

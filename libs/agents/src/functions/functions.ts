@@ -29,7 +29,7 @@ export function listFunctions(database: Database, organizationId: string, page: 
   );
 }
 
-/** Finds a function by its id or its name. */
+/** Finds a stored function by its id or its name. */
 export async function findFunction(
   tx: Transaction,
   organizationId: string,
@@ -95,7 +95,7 @@ export async function updateFunction(
   return row;
 }
 
-/** Deletes a function. Commands that were issued with it contain its code. */
+/** Deletes a stored function. Commands that were issued with the function keep its code. */
 export async function deleteFunction(tx: Transaction, caller: Principal, id: string): Promise<void> {
   const touched = await tx.execute('DELETE FROM agent_function WHERE id = $1 AND organization_id = $2', [
     id,

@@ -6,7 +6,7 @@ const minutes = (...gaps: number[]) => gaps.map((gap) => gap * minute);
 const times = (count: number, gap: number) => minutes(...Array.from({ length: count }, () => gap));
 
 describe('how long an idle machine stays on', () => {
-  it('stops at once if the next run never arrives within the limit', () => {
+  it('the adaptive idle limit is 0 if the next run never arrives within the organization’s limit', () => {
     expect(chooseIdleLimit({ ...facts, gaps: times(20, 240) })).toEqual({
       limitMs: 0,
       usualMs: null,
@@ -14,7 +14,7 @@ describe('how long an idle machine stays on', () => {
     });
   });
 
-  it('waits as long as the next run usually takes, if that is short', () => {
+  it('the adaptive idle limit is the time until the next run usually arrives, if that is short', () => {
     expect(chooseIdleLimit({ ...facts, gaps: times(20, 2) })).toEqual({
       limitMs: 2 * minute,
       usualMs: 2 * minute,
@@ -25,7 +25,7 @@ describe('how long an idle machine stays on', () => {
     );
   });
 
-  it('never exceeds the limit of the organization', () => {
+  it('the adaptive idle limit never exceeds the limit of the organization', () => {
     expect(chooseIdleLimit({ ...facts, limitMs: minute, gaps: times(20, 2) }).limitMs).toBe(0);
     expect(chooseIdleLimit({ ...facts, limitMs: minute, gaps: [] }).limitMs).toBe(minute);
     for (let seed = 0; seed < 50; seed += 1) {
@@ -38,25 +38,25 @@ describe('how long an idle machine stays on', () => {
     }
   });
 
-  it('waits for a scheduled run if another start would cost as much', () => {
+  it('the adaptive idle limit lasts until a scheduled run if another start would cost as much', () => {
     const gaps = times(20, 240);
     expect(chooseIdleLimit({ ...facts, gaps, runInMs: minute }).limitMs).toBe(minute);
     expect(chooseIdleLimit({ ...facts, gaps, runInMs: 10 * minute }).limitMs).toBe(0);
     expect(chooseIdleLimit({ ...facts, bootMs: 10 * minute, gaps, runInMs: 10 * minute }).limitMs).toBe(10 * minute);
   });
 
-  it('waits a few minutes while there are few idle times to learn from', () => {
+  it('the adaptive idle limit is five minutes while there are few idle times to learn from', () => {
     expect(chooseIdleLimit({ ...facts, gaps: [] })).toEqual({ limitMs: 5 * minute, usualMs: null, learnedFrom: 0 });
     expect(chooseIdleLimit({ ...facts, gaps: times(4, 240) }).limitMs).toBe(5 * minute);
     expect(chooseIdleLimit({ ...facts, gaps: [], runInMs: 6 * minute }).limitMs).toBe(6 * minute);
   });
 
-  it('follows a change in the idle times', () => {
+  it('the adaptive idle limit follows a change in the idle times', () => {
     expect(chooseIdleLimit({ ...facts, gaps: [...times(40, 2), ...times(24, 240)] }).limitMs).toBe(2 * minute);
     expect(chooseIdleLimit({ ...facts, gaps: [...times(40, 240), ...times(24, 2)] }).limitMs).toBe(0);
   });
 
-  it('ignores idle times that a schedule ended early', () => {
+  it('the adaptive idle limit ignores idle times that a schedule ended early', () => {
     expect(chooseIdleLimit({ ...facts, gaps: [...times(30, -1), ...times(10, 240)] })).toMatchObject({
       limitMs: 0,
       learnedFrom: 10,
@@ -64,7 +64,7 @@ describe('how long an idle machine stays on', () => {
     expect(chooseIdleLimit({ ...facts, gaps: times(30, -240) })).toMatchObject({ limitMs: 0, learnedFrom: 30 });
   });
 
-  it('stores a limited number of idle times, the newest first', () => {
+  it('a limited number of idle times is stored, the newest first', () => {
     let gaps: number[] = [];
     for (let at = 1; at <= 100; at += 1) gaps = addIdleGap(gaps, { ms: at, scheduled: at % 2 === 0 });
     expect([gaps.length, gaps.slice(0, 3)]).toEqual([maxGaps, [-100, 99, -98]]);

@@ -1,51 +1,62 @@
-/** Maximum number of idle times that are used: older ones are not significant. */
+/** Maximum number of idle times that are used. Older ones have too little weight to matter. */
 export const maxGaps = 64;
 
-/** Returns a machine's idle times with one more. An idle time that a schedule ended is negative. */
+/**
+ * Returns a machine's idle times with a new one in front. An idle time that ended with a scheduled run has a negative
+ * number.
+ */
 export function addIdleGap(gaps: readonly number[], { ms, scheduled }: { ms: number; scheduled: boolean }): number[] {
   const whole = Math.max(1, Math.round(ms));
   return [scheduled ? -whole : whole, ...gaps].slice(0, maxGaps);
 }
 
 export interface HabitFacts {
-  /** The last idle times in milliseconds, newest first; one that a schedule ended is negative. */
+  /**
+   * The machine's last idle times in milliseconds, newest first. An idle time that ended with a scheduled run is
+   * negative.
+   */
   gaps: readonly number[];
-  /** The organization's idle limit. */
+  /** The organization's idle limit in milliseconds. */
   limitMs: number;
   bootMs: number;
-  /** Milliseconds from the start of the idle time until the next scheduled run; null if there is none. */
+  /** Milliseconds from the start of the idle time until the next scheduled run; null if no run is scheduled. */
   runInMs: number | null;
 }
 
 export interface IdleChoice {
-  /** How long the machine stays on without work. */
+  /** Milliseconds for which the machine stays on without work. */
   limitMs: number;
-  /** Time within which half of the unscheduled runs arrived; null if most took longer than the limit. */
+  /**
+   * Milliseconds within which half of the unscheduled runs arrived; null if that is longer than the organization's
+   * limit.
+   */
   usualMs: number | null;
-  /** Number of idle times that the choice is based on. */
+  /** Number of idle times on which the choice is based. */
   learnedFrom: number;
 }
 
-/** Machine time in milliseconds that a stop costs, in addition to the next boot. */
+/** Machine time in milliseconds that stopping a machine takes; the next boot is counted separately. */
 export const stopMs = 30_000;
-/** Cost of one second for which a person waits for a machine, in seconds of machine time. */
+/** Seconds of machine time that cost as much as one second in which a person waits for a machine. */
 const waitWeight = 6;
-/** Weight of an idle time relative to the next newer one. */
+/** Weight of an idle time divided by the weight of the next newer idle time. */
 const decay = 0.97;
-/** Minimum number of idle times for a choice by cost. */
+/** Minimum number of idle times with which the cheapest limit is computed; with fewer, `firstLimitMs` applies. */
 const minGaps = 5;
 const firstLimitMs = 5 * 60_000;
 
 /**
- * Chooses how long a machine stays on without work. Each past idle time is one possible length of the current one,
- * newer ones with more weight, and none is longer than the time until the next scheduled run. Of all possible stop
- * times the cheapest is chosen. Its cost is the machine time until the next run, or until the stop plus the cost of
- * another start. For an unscheduled run that includes a person's waiting time.
+ * Chooses how long a machine stays on without work. Each past idle time is a sample of how long the current one may
+ * last. Newer samples have more weight, and no sample lasts longer than until the next scheduled run. Of all possible
+ * stop times, the one with the lowest expected cost is chosen. The cost is the machine time until the next run, or
+ * until the stop plus that of another start. Before an unscheduled run, the cost of another start includes the time for
+ * which a person waits.
  */
 export function chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }: HabitFacts): IdleChoice {
   const wakeMs = bootMs + stopMs;
   const coldMs = wakeMs + waitWeight * bootMs;
-  // An idle time that a schedule ended only shows that no other run arrived before.
+  // An idle time that a scheduled run ended shows only that no other run arrived before. It is left out if it was
+  // shorter than the limit, and otherwise counts as endless.
   const samples = gaps.flatMap((gap, at) =>
     gap < 0 && -gap < limitMs ? [] : [{ ms: gap < 0 ? Infinity : gap, weight: decay ** at }],
   );

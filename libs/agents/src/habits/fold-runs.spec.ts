@@ -14,7 +14,7 @@ const spansOf = (openSince: number | null, ...runs: ReturnType<typeof run>[]) =>
   ]);
 
 describe('idle times between runs', () => {
-  it('starts an idle time at the end of a run and ends it when the next run is queued', () => {
+  it('an idle time starts at the end of a run and ends when the next run is queued', () => {
     expect(spansOf(null, run(0, 5), run(10, 12, true), run(20, 21))).toEqual([
       [5, 10, true],
       [12, 20, false],
@@ -22,7 +22,7 @@ describe('idle times between runs', () => {
     ]);
   });
 
-  it('records no idle time while another run waits or is running', () => {
+  it('there is no idle time while another run waits or is running', () => {
     expect(spansOf(null, run(0, 20), run(5, 8), run(20, 25), run(30, 31))).toEqual([
       [25, 30, false],
       [31, null, false],
@@ -30,7 +30,7 @@ describe('idle times between runs', () => {
     expect(spansOf(null, run(0, 5), run(10, null), run(11, 12))).toEqual([[5, 10, false]]);
   });
 
-  it('ends the open idle time once', () => {
+  it('an open idle time is ended once, by the first run that follows', () => {
     expect(spansOf(3, run(10, 12))).toEqual([
       [3, 10, false],
       [12, null, false],

@@ -1,6 +1,6 @@
 import type { AgentIdleEntity, JobEntity } from '@muster/database';
 
-/** A run: it ends one idle time, and the next idle time starts after it. */
+/** A run that ends one idle time and after which the next idle time starts. */
 export interface RunSpan extends Pick<JobEntity, 'queuedAt' | 'finishedAt'> {
   /** Whether a schedule launched the run. */
   scheduled: boolean;
@@ -9,8 +9,9 @@ export interface RunSpan extends Pick<JobEntity, 'queuedAt' | 'finishedAt'> {
 export type IdleSpan = Pick<AgentIdleEntity, 'beganAt' | 'endedAt' | 'scheduled'>;
 
 /**
- * Computes the idle times between runs: the end of the open one, the complete ones since, and the one that is open now.
- * Runs are in the order in which they were queued. An unfinished run leaves no open idle time.
+ * Computes a machine's idle times from its runs: the end of the open idle time, the complete idle times since then, and
+ * the idle time that is open now. The runs must be in the order in which they were queued. If a run is unfinished, no
+ * idle time is open now.
  */
 export function foldRuns(openSince: Date | null, runs: RunSpan[]): IdleSpan[] {
   const spans: IdleSpan[] = [];

@@ -48,7 +48,10 @@ describe('learning of a machine’s idle times', () => {
 
   const query = (sql: string, values: unknown[] = []) => db.query<any>('system', sql, values);
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
-  /** Inserts a past run with an id of that time; its times have microseconds, as the database writes them. */
+  /**
+   * Inserts a past run. Its id contains the time of queueing, and its times have microseconds like those that the
+   * database writes.
+   */
   async function ran(queued: number, finished: number | null, scheduleId: string | null = null): Promise<void> {
     const queuedAt = minutesAgo(queued);
     const id = `${queuedAt.getTime().toString(16).padStart(12, '0')}${newId().replaceAll('-', '').slice(12)}`;
@@ -72,7 +75,7 @@ describe('learning of a machine’s idle times', () => {
       )
     ).map(({ minutes, open, scheduled, on, isOn, slept }) => [minutes, open, scheduled, on, isOn, slept]);
 
-  it('records each idle time between runs once, even with concurrent and repeated rounds', async () => {
+  it('each idle time between runs is recorded once, even with concurrent and repeated rounds', async () => {
     await ran(100, 90);
     await ran(60, 55, newId());
     await ran(40, 30);
@@ -93,7 +96,7 @@ describe('learning of a machine’s idle times', () => {
     ]);
   });
 
-  it('leaves an idle time open until the next run, in any number of rounds', async () => {
+  it('an idle time stays open until the next run, in any number of rounds', async () => {
     await ran(100, 90);
     for (let look = 0; look < 3; look += 1) await learnHabits(db);
     expect(await idleTimes()).toEqual([[90, true, false, 0, true, false]]);
@@ -105,7 +108,7 @@ describe('learning of a machine’s idle times', () => {
     ]);
   });
 
-  it('starts the next idle time after the current run ends', async () => {
+  it('the next idle time starts when the current run ends', async () => {
     await ran(100, 90);
     await ran(20, null);
     await learnHabits(db);
@@ -118,7 +121,7 @@ describe('learning of a machine’s idle times', () => {
     expect((await idleTimes()).length).toBe(2);
   });
 
-  it('records how long the machine was on during an idle time, at each switch', async () => {
+  it('an idle time records how long the machine was on, and what the adaptive policy would have saved', async () => {
     await ran(100, 20);
     await learnHabits(db);
     await query(
@@ -140,8 +143,8 @@ describe('learning of a machine’s idle times', () => {
     await ran(2, 1, newId());
     await learnHabits(db);
     expect((await idleTimes())[0]).toEqual([18, false, true, 18, false, false]);
-    // There were no idle times to learn from, so the adaptive policy would have left the machine on for five minutes.
-    // The row shows that it was on all the time.
+    // Five minutes: without idle times to learn from, the adaptive policy would have left the machine on for this long.
+    // The row shows that the machine was on for the whole idle time.
     const [saved] = await query(
       `SELECT policy, saved_ms, saved_micros, on_ms,
               round(extract(epoch FROM ended_at - began_at) * 1000)::bigint AS length
@@ -149,13 +152,13 @@ describe('learning of a machine’s idle times', () => {
       [agentRef.agentId],
     );
     expect(saved.policy).toBe('fixed');
-    // The stop takes half a minute, and the boot ahead of the scheduled time 69 s.
+    // A stop costs half a minute, and the boot ahead of the scheduled time takes 69 s.
     expect(saved.savedMs).toBe(saved.onMs - 300_000 - 30_000 - 69_000);
     // Half a micro-dollar is rounded to even, like all amounts.
     expect(saved.savedMicros).toBe(Number(roundedQuotient(BigInt(saved.savedMs) * 120_000n, 3_600_000n)));
   });
 
-  it('records no saving if a person used the machine or it could not be stopped', async () => {
+  it('an idle time has no saving if a person used the machine or the machine could not be stopped', async () => {
     const saved = async () =>
       query(
         `SELECT policy, saved_ms, round(on_ms / 60000.0)::int AS on FROM agent_idle
@@ -176,7 +179,7 @@ describe('learning of a machine’s idle times', () => {
     await ran(2, 1);
     await learnHabits(db);
     expect(await saved()).toEqual([{ policy: 'fixed', savedMs: null, on: 31 }]);
-    // On for nearly an hour, twice the limit.
+    // The machine was on for nearly an hour, twice the limit.
     await query(
       `UPDATE agent_idle SET began_at = $2, on_since = $2, on_ms = 0 WHERE agent_id = $1 AND ended_at IS NULL`,
       [agentRef.agentId, minutesAgo(61)],
@@ -190,10 +193,10 @@ describe('learning of a machine’s idle times', () => {
     });
   });
 
-  it('ends an idle time with the first of the runs that followed, even if there are more runs than one round reads', async () => {
+  it('an idle time ends with the first run that followed, even if one round cannot read all runs', async () => {
     await ran(800, 790);
     await learnHabits(db);
-    // Runs started ten minutes later, with no idle time between them since.
+    // Ten minutes later runs start, with no idle time between them.
     for (let at = 780; at > 5; at -= 1) await ran(at, at - 1);
     await learnHabits(db);
     expect((await idleTimes())[0]).toEqual([10, false, false, 10, false, false]);
@@ -206,7 +209,7 @@ describe('learning of a machine’s idle times', () => {
     expect(await learnHabits(db)).toEqual({ looked: 0, learned: 0 });
   });
 
-  it('deletes idle times after five weeks', async () => {
+  it('idle times are deleted after five weeks', async () => {
     await ran(100, 90);
     await ran(60, 55);
     await learnHabits(db);
@@ -223,7 +226,7 @@ describe('learning of a machine’s idle times', () => {
     expect(await idleTimes()).toHaveLength(1);
   });
 
-  it('stops a machine with rare runs at once under the adaptive policy, but not while a job is queued', async () => {
+  it('the adaptive policy stops a machine with rare runs at once, but not while a job is queued', async () => {
     await query(`UPDATE organization_settings SET idle_stop_policy = 'adaptive' WHERE organization_id = $1`, [
       agentRef.organizationId,
     ]);
@@ -254,7 +257,7 @@ describe('learning of a machine’s idle times', () => {
     );
   });
 
-  it('waits under the adaptive policy for a run that is due soon, up to the limit of the organization', async () => {
+  it('the adaptive policy waits for a run that is due soon, up to the limit of the organization', async () => {
     await query(
       `UPDATE organization_settings SET idle_stop_policy = 'adaptive', idle_stop_minutes = 3 WHERE organization_id = $1`,
       [agentRef.organizationId],

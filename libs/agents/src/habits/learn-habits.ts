@@ -3,14 +3,14 @@ import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { foldRuns, type IdleSpan, type RunSpan } from './fold-runs';
 import { recordIdleSavings } from './record-idle-savings';
 
-/** Number of days after which idle times and runs are no longer used. */
+/** Number of days after which idle times and runs are no longer learned from. */
 export const habitDays = 35;
-/** Maximum number of an agent's runs that are read at once. */
+/** Maximum number of an agent's runs that one round reads. */
 const maxRuns = 500;
 
 /**
- * SQL: the time up to which an agent's runs are already learned. The id bound is a few minutes earlier, because ids
- * come from the clocks of several machines.
+ * SQL: the time up to which the agent's runs have been learned. The bound for ids is five minutes earlier, because ids
+ * contain times of the clocks of several machines.
  */
 const since = `COALESCE(
   (SELECT max(COALESCE(i.ended_at, i.began_at)) FROM agent_idle i WHERE i.agent_id = a.id),
@@ -20,13 +20,15 @@ const firstIdSince = `
    || repeat('0', 20))::uuid`;
 
 /**
- * SQL: the end of a run in milliseconds, like the Dates of idle times. With microseconds each run would end after the
- * start of its own idle time.
+ * SQL: the end of a run, cut to milliseconds like the stored start of its idle time. With microseconds, each run would
+ * seem to end after the start of the idle time that it started.
  */
 const endOfRun = `date_trunc('milliseconds', j.finished_at)`;
 const isScheduled = 'j.schedule_id IS NOT NULL AND j.attempt = 1';
 
-/** SQL: agents without work whose runs have ended since. Terminated agents are left out. */
+/**
+ * SQL: agents without work that have had runs since the last learned time. Terminated and external agents are left out.
+ */
 const candidates = `
   SELECT a.id FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time
   WHERE a.id > $1 AND a.current_job_id IS NULL AND a.status <> 'terminated' AND a.provider <> 'external'
@@ -35,8 +37,8 @@ const candidates = `
   ORDER BY a.id LIMIT $2`;
 
 /**
- * Records how long machines were idle between their runs, separately from the runs. Can run on any number of replicas;
- * each idle time is recorded once.
+ * Records how long machines were idle between their runs, in a loop separate from the runs. Any number of replicas can
+ * run this; each idle time is recorded once.
  */
 export function learnHabits(database: Database, round = new Round('learn habits')): Promise<SweepCounts<'learned'>> {
   return sweep(round, {
@@ -51,7 +53,7 @@ export function learnHabits(database: Database, round = new Round('learn habits'
           [id],
           'lock_idle_agent',
         );
-        return locked.length > 0 && (await learnOf(tx, id)) ? 'learned' : null;
+        return locked.length > 0 && (await recordIdleTimesOf(tx, id)) ? 'learned' : null;
       }),
     rowOf: ({ id }) => `agent ${id}`,
   });
@@ -62,8 +64,8 @@ interface Runs extends Pick<AgentEntity, 'organizationId' | 'status' | 'statusSi
   runs: { queuedAt: string; finishedAt: string | null; scheduled: boolean }[];
 }
 
-/** Records the idle times of one agent, which the caller has locked. Returns whether there were new ones. */
-export async function learnOf(tx: Transaction, agentId: string): Promise<boolean> {
+/** Records the new idle times of one agent. The caller must have locked the agent. Returns whether there were any. */
+export async function recordIdleTimesOf(tx: Transaction, agentId: string): Promise<boolean> {
   const [found] = await tx.query<Runs>(
     `SELECT a.organization_id, a.status, a.status_since,
             (SELECT began_at FROM agent_idle i WHERE i.agent_id = a.id AND i.ended_at IS NULL) AS open_since,
@@ -78,21 +80,21 @@ export async function learnOf(tx: Transaction, agentId: string): Promise<boolean
     'runs_to_learn',
   );
   if (!found || found.runs.length === 0) return false;
-  const spans = await spansOf(tx, agentId, found);
+  const spans = await readIdleSpans(tx, agentId, found);
   for (const span of spans) insertIdleTime(tx, agentId, found, span);
   if (spans.some(({ endedAt }) => endedAt !== null)) await recordIdleSavings(tx, agentId);
   return spans.length > 0;
 }
 
-async function spansOf(tx: Transaction, agentId: string, { openSince, runs: found }: Runs): Promise<IdleSpan[]> {
+async function readIdleSpans(tx: Transaction, agentId: string, { openSince, runs: found }: Runs): Promise<IdleSpan[]> {
   const runs: RunSpan[] = found.map(({ queuedAt, finishedAt, scheduled }) => ({
     queuedAt: new Date(queuedAt),
     finishedAt: finishedAt === null ? null : new Date(finishedAt),
     scheduled,
   }));
   if (openSince === null || runs.length < maxRuns) return foldRuns(openSince, runs);
-  // There were more runs than are read at once, on a machine that was busy at every check. The first of them ended the
-  // open idle time. Idle times between that run and the ones read here are skipped.
+  // The machine had more runs than one round reads, because it was busy at every earlier check. The first of these runs
+  // ended the open idle time. The idle times between that run and the runs read here are not recorded.
   const [first] = await tx.query<RunSpan>(
     `SELECT j.queued_at, j.finished_at, ${isScheduled} AS scheduled
      FROM agent a CROSS JOIN LATERAL (SELECT ${since} AS at) from_time
@@ -104,12 +106,13 @@ async function spansOf(tx: Transaction, agentId: string, { openSince, runs: foun
   return [...foldRuns(openSince, [first!]).slice(0, 1), ...foldRuns(null, runs)];
 }
 
-/** Milliseconds within which a machine cannot have been switched off and on again. */
+/** Maximum milliseconds of an idle time in which a machine cannot have been switched off and on again. */
 const tooShortMs = 60_000;
 
 /**
- * Inserts or completes an idle time. How long the machine was on during it is known if it was recorded while open,
- * because each switch updates the row. Otherwise it is known only for short idle times.
+ * Inserts an idle time or completes an open one. If the idle time was recorded while it was open, each switch has
+ * updated how long the machine was on. Otherwise that is known only for a short idle time, in which the machine was on
+ * all the time.
  */
 function insertIdleTime(
   tx: Transaction,

@@ -2,7 +2,7 @@ import type { Database } from '@muster/database';
 import { purge, type Round } from '@muster/platform';
 import { habitDays } from './learn-habits';
 
-/** Deletes old idle times, which are no longer learned from or reported. */
+/** Deletes idle times that are too old to be learned from or reported. */
 export function purgeIdleTimes(database: Database, round: Round): Promise<{ idleTimes: number }> {
   const idleTimes = (limit: number) =>
     database.transaction('system', (tx) =>

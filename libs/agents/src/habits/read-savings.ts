@@ -11,8 +11,8 @@ type Sums = Pick<OrganizationSettingsEntity, 'idleStopPolicy'> & {
 };
 
 /**
- * Returns what the adaptive policy saved, or would have saved, in the idle times that ended on these days: for one
- * agent or for all.
+ * Returns what the adaptive policy saved, or would have saved, in the idle times that ended in a period. Without an
+ * agent id, all agents of the organization are counted.
  */
 export async function readIdleSavings(
   database: Database,
@@ -41,13 +41,13 @@ export async function readIdleSavings(
   const { idleStopPolicy, idleMs, onMs, couldMs, couldMicros, didMs, didMicros } = sums!;
   return {
     policy: idleStopPolicy,
-    idleHours: hours(idleMs),
-    onHours: hours(onMs),
-    adaptiveWouldSave: { hours: hours(couldMs), usd: usdOf(couldMicros) },
-    adaptiveSaved: { hours: hours(didMs), usd: usdOf(didMicros) },
+    idleHours: toHours(idleMs),
+    onHours: toHours(onMs),
+    adaptiveWouldSave: { hours: toHours(couldMs), usd: usdOf(couldMicros) },
+    adaptiveSaved: { hours: toHours(didMs), usd: usdOf(didMicros) },
   };
 }
 
-function hours(ms: number): number {
+function toHours(ms: number): number {
   return Math.round(ms / 360) / 10_000;
 }

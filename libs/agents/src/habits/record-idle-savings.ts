@@ -8,22 +8,27 @@ interface Habit
   extends
     Pick<AgentEntity, 'bootMs'>,
     Pick<OrganizationSettingsEntity, 'idleStopMinutes' | 'idleStopPolicy' | 'prewake'> {
-  /** Whether idle stop may stop the machine at all. */
+  /**
+   * Whether idle stop may stop this machine at all: it is on for the organization, and the machine is not pinned or
+   * external.
+   */
   stoppable: boolean;
   computeMicrosPerHour: MicroUsd;
 }
 
 interface Past extends Pick<AgentIdleEntity, 'scheduled' | 'onMs' | 'slept' | 'policy'> {
-  /** Text, to the microsecond; a Date has only milliseconds. */
+  /** Time as text in microseconds, because a Date has only milliseconds. */
   at: string;
   lengthMs: number;
 }
 
 const maxIdleTimes = 500;
-/** Milliseconds by which an idle stop may be late. */
+/** Milliseconds by which an idle stop may be late and still count as made by the policy. */
 const graceMs = 5 * 60_000;
 
-/** Records what the adaptive policy saved, or would have saved, in each ended idle time without a recorded saving. */
+/**
+ * Records what the adaptive policy saved, or would have saved, in each ended idle time that has no recorded saving yet.
+ */
 export async function recordIdleSavings(tx: Transaction, agentId: string): Promise<void> {
   const [habit] = await tx.query<Habit>(
     `SELECT a.boot_ms, s.idle_stop_minutes, s.idle_stop_policy, s.prewake,
@@ -56,8 +61,8 @@ function recordSaving(
   const { idleStopPolicy: policy, idleStopMinutes, prewake, bootMs, stoppable, computeMicrosPerHour } = habit;
   const { lengthMs, scheduled, onMs, slept } = idle;
   const facts = { policy, gaps, limitMs: idleStopMinutes * 60_000, bootMs: bootMs ?? defaultBootMs, prewake };
-  // If the machine was on for longer than any policy allows, something else kept it on: a person who used it, or a
-  // failed stop. The other policy would have waited for that too.
+  // If the machine was on for longer than the policies allow, something else kept it on: a person who used it, or a
+  // failed stop. The other policy would have left the machine on too, so no saving is computed.
   const maxMs = facts.limitMs + (scheduled && prewake ? prewakeLeadMs(bootMs) : 0) + graceMs;
   const isKnown = stoppable && onMs !== null && onMs <= maxMs;
   const saved = isKnown ? savedMsOf({ lengthMs, scheduled, onMs, slept }, facts) : null;

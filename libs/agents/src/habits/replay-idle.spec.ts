@@ -11,30 +11,33 @@ const facts = {
 const often = { ...facts, gaps: Array.from({ length: 20 }, () => 2 * minute) };
 
 describe('the saving of the adaptive policy in an idle time', () => {
-  it('counts the machine time until the limit if the next run came hours later', () => {
-    // Both policies stop and start the machine: the fixed one after half an hour, the adaptive one at once.
+  it('the adaptive policy saves the machine time until the limit if the next run came hours later', () => {
+    // Both policies stop the machine and start it for the next run: the fixed policy stops after half an hour, the
+    // adaptive one at once.
     const slept = { lengthMs: 240 * minute, scheduled: false, onMs: 30 * minute, slept: true };
     expect(savedMsOf(slept, facts)).toBe(30 * minute);
-    // The actual time on counts: the stop was a minute late.
+    // The actual time for which the machine was on counts. Here the stop was a minute late.
     expect(savedMsOf({ ...slept, onMs: 31 * minute }, facts)).toBe(31 * minute);
   });
 
-  it('counts nothing if both policies leave the machine on, and a loss if another start cost more', () => {
+  it('the adaptive policy saves nothing if it leaves the machine on, and loses if another start cost more', () => {
     const awake = { lengthMs: 2 * minute, scheduled: false, onMs: 2 * minute, slept: false };
     expect(savedMsOf(awake, often)).toBe(0);
-    // Stopped at once and started again: half a minute and a boot, compared with a minute on.
+    // The adaptive policy would have stopped and started the machine: half a minute and a boot, compared with a minute
+    // on.
     expect(savedMsOf({ ...awake, lengthMs: minute, onMs: minute }, facts)).toBe(minute - 1.5 * minute);
   });
 
-  it('counts the boot ahead of a scheduled run for both policies', () => {
-    // On for half an hour, and again for the lead: a boot, a tenth of it and three seconds.
+  it('the saving of the adaptive policy counts the boot ahead of a scheduled run for both policies', () => {
+    // The machine was on for half an hour, and again ahead of the scheduled run: a boot, a tenth of a boot and three
+    // seconds.
     const lead = 69_000;
     const woken = { lengthMs: 240 * minute, scheduled: true, onMs: 30 * minute + lead, slept: false };
     expect(savedMsOf(woken, facts)).toBe(30 * minute);
     expect(savedMsOf({ ...woken, onMs: 30 * minute, slept: true }, { ...facts, prewake: false })).toBe(30 * minute);
   });
 
-  it('compares with the fixed policy if the adaptive policy was in effect', () => {
+  it('the saving is relative to the fixed policy if the adaptive policy was in effect', () => {
     const slept = { lengthMs: 240 * minute, scheduled: false, onMs: 0.5 * minute, slept: true };
     expect(savedMsOf(slept, { ...facts, policy: 'adaptive' })).toBe(29.5 * minute);
     const early = { lengthMs: 10 * minute, scheduled: false, onMs: 0, slept: true };

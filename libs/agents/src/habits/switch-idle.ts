@@ -2,9 +2,9 @@ import type { Transaction } from '@muster/database';
 import { runEnded } from '../lifecycle/decide-idle-stop';
 
 /**
- * Records that an idle machine was switched on or off. If its last activity was not the end of a run, the adaptive
- * policy would have waited as long as the fixed one. Then the row gets its policy here, so that no saving is computed
- * for it.
+ * Records in the open idle time that the machine was switched on or off. If the last activity was not the end of a run,
+ * both policies wait equally long. In that case, switching off also sets the policy of the idle time, so that no saving
+ * is computed for it later.
  */
 export function switchIdle(tx: Transaction, agentId: string, isOn: boolean): void {
   tx.defer(

@@ -11,8 +11,8 @@ export interface ImagingCommand {
 export const imagingKinds = ['imaging_images', 'imaging_composite'] as const;
 
 /**
- * Returns the storage key of a command's image. The service chooses the key, never the worker, because the key contains
- * the organization.
+ * Returns the storage key of an image that a command creates. The service chooses the key and never the worker, because
+ * the key contains the organization.
  */
 export function imagingKey(command: ImagingCommand, object: { name: ImagingObjectName; ordinal?: number }): string {
   const { id, organizationId, patimageid } = command;

@@ -6,14 +6,14 @@ import type { ObjectStorage } from '@muster/storage';
 const rowBatchSize = 200;
 const deleteConcurrency = 8;
 
-/** Conditions of the images to delete. Each has an index. */
+/** SQL conditions for the images to delete. An index exists for each condition. */
 const kinds = {
   imaging: `storage_key LIKE 'imaging/%'`,
-  // Names that workers give to a session's screenshots. A run's files belong to the run.
+  // Screenshots of sessions have these names. The files of a run are deleted with the run.
   sessions: `filename LIKE 'session-%' AND job_id IS NULL AND kind = 'image'`,
 };
 
-/** Deletes images of imaging commands and of sessions after `logRetentionDays`, like the other output of machines. */
+/** Deletes the images of imaging commands and of sessions when the organization's `logRetentionDays` have passed. */
 export async function purgePictures(
   parts: { database: Database; storage: ObjectStorage },
   round: Round,
@@ -22,7 +22,7 @@ export async function purgePictures(
   let pictures = 0;
   for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
     const name = `pictures of ${kind}`;
-    const step = (organizationId: string, before: Date) => dropSome(parts, kind, { organizationId, before });
+    const step = (organizationId: string, before: Date) => deletePage(parts, kind, { organizationId, before });
     pictures += (await purgeByRetention(parts.database, round, { name, keptFor: 'logRetentionDays', now, step }))
       .purged;
   }
@@ -30,10 +30,10 @@ export async function purgePictures(
 }
 
 /**
- * Deletes a page of images. The object is deleted before its row, because a remaining row is found again and an object
- * without a row is not.
+ * Deletes one page of images. The stored object is deleted before its row: if this is interrupted, the row that is left
+ * is found again.
  */
-async function dropSome(
+async function deletePage(
   { database, storage }: { database: Database; storage: ObjectStorage },
   kind: keyof typeof kinds,
   { organizationId, before }: { organizationId: string; before: Date },

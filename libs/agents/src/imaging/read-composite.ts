@@ -6,7 +6,7 @@ import { imagingKey } from './imaging-keys';
 
 const urlLifetimeSeconds = 3600;
 
-/** Returns the command's status, and after success the URL of its image. */
+/** Returns the command's status, and after its success the URL of the composite image. */
 export async function readCompositeStatus(
   database: Database,
   storage: ObjectStorage,
@@ -14,7 +14,7 @@ export async function readCompositeStatus(
 ): Promise<ImagingCompositeStatus> {
   const status = await readCommandStatus(database, commandRef, ['imaging_composite']);
   if (status.status !== 'success') return status;
-  // The key is computed here. A key in the worker's output is never signed.
+  // The key is computed here and not read from the worker's output, so that no key of the worker is ever signed.
   const urlOptions = { contentType: 'image/png', expiresInSeconds: urlLifetimeSeconds };
   const { organizationId, commandId: id } = commandRef;
   const command = { id, organizationId, kind: 'imaging_composite', patimageid: null } as const;

@@ -7,10 +7,10 @@ import { noSuchAgentOrCommand } from '../commands/read-command';
 import { imagingKey, type ImagingCommand } from './imaging-keys';
 
 const lifetimeSeconds = 3600;
-/** Number of images that are signed before other work gets a turn. */
+/** Number of images whose URLs are signed before the event loop gets a turn. */
 const batchSize = 16;
 
-/** A worker's report about one image. The name comes from the request and the keys from `imagingKey`. */
+/** A worker's report about one image. The name is taken from the request, and the storage keys from `imagingKey`. */
 interface ImageReport {
   ordinal?: unknown;
   width?: unknown;
@@ -26,8 +26,8 @@ type Row = Pick<AgentCommandEntity, 'id' | 'organizationId' | 'status' | 'output
 };
 
 /**
- * Returns the status of a conversion, with URLs for each image. A worker's result contains only ordinals and numbers,
- * so that 4,000 images fit into a command's output.
+ * Returns the status of a conversion, with URLs for each image. The worker's result contains only ordinals and numbers,
+ * so that the output of a command has room for 4,000 images.
  */
 export async function readImagesStatus(
   database: Database,

@@ -5,8 +5,8 @@ import { appendTimeline } from '@muster/timeline';
 import { imagingKinds } from './imaging-keys';
 
 /**
- * Records the progress of an imaging command on the agent's timeline. The text is the service's and only the numbers
- * are the worker's, so no patient data gets there.
+ * Records the progress of an imaging command on the agent's timeline. Only the numbers come from the worker and the
+ * text from the service, so the entry contains no data of a patient.
  */
 export function reportProgress(
   database: Database,

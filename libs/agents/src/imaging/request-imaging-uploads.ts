@@ -9,14 +9,14 @@ const maxUploadBytes = 100 * 1024 * 1024;
 const lifetimeSeconds = 900;
 
 interface Found extends Pick<AgentCommandEntity, 'status'>, ImagingCommand {
-  /** The requested ordinals that the command names. */
+  /** The ordinals of the images that the command names; an upload is allowed only for these. */
   ordinals: number[];
 }
 
 /**
- * Returns upload URLs for images of a pending command, so that the worker uploads directly to the storage. The artifact
- * rows are inserted before the upload. A repeated request gets the same key, so that an interrupted upload can be
- * repeated.
+ * Returns upload URLs for images of a pending command, so that the worker uploads directly to the object storage. The
+ * artifact rows are inserted before the upload. A repeated request returns the same keys, so an interrupted upload can
+ * be repeated.
  */
 export async function requestImagingUploads(
   database: Database,

@@ -6,8 +6,8 @@ import { sealPayload } from '../commands/sealed-payload';
 import { startImaging } from './start-imaging';
 
 /**
- * Has an agent build a composite image of a patient's teeth. The lookup is usually a patient's name, so it is stored
- * encrypted.
+ * Issues a command that builds a composite image of a patient's teeth. The text by which the worker finds the patient
+ * is usually a name, so it is stored encrypted.
  */
 export function startComposite(
   tx: Transaction,

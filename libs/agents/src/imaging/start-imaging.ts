@@ -5,7 +5,10 @@ import { runCommand } from '../actions/run-command';
 import { loadAgent } from '../registry/agent-row';
 import type { ImagingCommand } from './imaging-keys';
 
-/** Time limit in milliseconds: the worker stops then, and the service fails a command that has not ended. */
+/**
+ * Time limit of an imaging command in milliseconds. The worker stops at this limit, and the service fails a command
+ * that has not ended by then.
+ */
 const imagingTimeoutMs = 15 * 60_000;
 
 export interface ImagingRequest {
@@ -15,7 +18,7 @@ export interface ImagingRequest {
   now: Date;
 }
 
-/** Has an agent read images. The patient is named only in the command, and not in the audit log or the timeline. */
+/** Issues a command that reads images. Only the command names the patient, not the audit log or the timeline. */
 export async function startImaging(
   tx: Transaction,
   caller: Principal,
@@ -34,7 +37,7 @@ export async function startImaging(
   });
 }
 
-/** Throws if two images of a request have the same ordinal, because they would have the same key. */
+/** Throws if two images of a request have the same ordinal, because their storage keys would be equal. */
 export function requireDistinct({ images }: ImagingImagesBody): void {
   const seen = new Set<number>();
   for (const [at, { ordinal }] of images.entries()) {

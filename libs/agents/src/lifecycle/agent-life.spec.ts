@@ -28,7 +28,7 @@ const edges = new Set(
 );
 
 describe('an agent’s life', () => {
-  it('lets every status be terminated, and no move leave terminated', () => {
+  it('an agent can be terminated in every other status, and no move leaves the status terminated', () => {
     for (const status of agentStatuses) {
       const leaves = [...edges].some((edge) => edge.startsWith(`${status} →`));
       expect([status, leaves]).toEqual([status, status !== 'terminated']);
@@ -36,7 +36,7 @@ describe('an agent’s life', () => {
     }
   });
 
-  it('uses every move of the table, and changes a status nowhere else', () => {
+  it('every move of the table is used, and no other code changes an agent’s status', () => {
     const root = resolve(__dirname, '../../../..');
     const files = execFileSync('git', ['ls-files', 'libs/*/src/*.ts', 'apps/*/src/*.ts'], { cwd: root })
       .toString()
@@ -53,7 +53,7 @@ describe('an agent’s life', () => {
     expect(writers.map(([file]) => file)).toEqual(['libs/agents/src/lifecycle/move-agent.ts']);
   });
 
-  it('refuses a target status or an event that the table does not have', () => {
+  it('a move is refused if the table does not have its target status or its lifecycle event', () => {
     expect(() => originsOf({ move: 'drain', to: 'online' } as never)).toThrow(
       'the move drain cannot lead to the status online',
     );
@@ -68,7 +68,7 @@ describe('an agent’s life', () => {
     const fixture = useMachines();
 
     beforeAll(async () => {
-      // Records each change of a status, by any statement.
+      // A trigger records each change of an agent's status, whichever statement makes it.
       const admin = new Client({ connectionString: fixture.harness.databaseUrl });
       await admin.connect();
       await admin.query(`
@@ -88,9 +88,9 @@ describe('an agent’s life', () => {
         await fixture.db.query<{ edge: string }>('system', 'SELECT edge FROM seen_move WHERE agent_id = $1', [agentId])
       ).map(({ edge }) => edge);
 
-    it('makes each move only from the statuses that the table allows', async () => {
+    it('each move of an agent’s status succeeds only from the statuses that the table allows', async () => {
       for (const status of agentStatuses) {
-        // A new agent for each move, so that the sweep does not interfere.
+        // Each move gets a new agent, so that the sweep does not interfere.
         for (const one of everyMove) {
           const agentRef = await fixture.agentAt(status, {
             provider: 'external',
@@ -170,8 +170,8 @@ describe('an agent’s life', () => {
       switchedOff: () => Promise.resolve((fixture.plane.state = 'stopped')),
     };
 
-    // MUSTER_SEED repeats the same random operations.
-    it('makes no move outside the table during random pairs of concurrent operations', async () => {
+    // Set MUSTER_SEED to repeat the same random operations.
+    it('random pairs of concurrent operations cause no move of a status outside the table', async () => {
       const walked = new Set<string>();
       const step = fc.constantFrom(...Object.keys(actions));
       await fc.assert(

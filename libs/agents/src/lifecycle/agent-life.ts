@@ -4,31 +4,31 @@ import type { AgentEntity, OrganizationSettingsEntity } from '@muster/database';
 interface MoveRow {
   from: readonly AgentStatus[];
   to: readonly AgentStatus[];
-  /** The lifecycle events (interface, section 6) that the move may record. */
+  /** The lifecycle events (interface, section 6) that a move may record. */
   events?: readonly LifecycleEvent[];
 }
 
-/** The worker reports. */
+/** Statuses of an agent whose worker reports. */
 export const onStatuses = ['online', 'draining'] as const satisfies readonly AgentStatus[];
-/** The machine is off. */
+/** Statuses of an agent whose machine is off. */
 export const offStatuses = ['stopped', 'terminated'] as const satisfies readonly AgentStatus[];
-/** An order to the machine is in progress; the status ends with it. */
+/** Statuses during an order to the machine. The end of the order ends the status. */
 export const passingStatuses = ['starting', 'stopping', 'rebooting'] as const satisfies readonly AgentStatus[];
-/** A wake can start at once. */
+/** Statuses in which a wake can start at once. */
 const wakeableStatuses = ['stopped', 'offline'] as const satisfies readonly AgentStatus[];
 
 const allBut = <T extends AgentStatus>(...left: T[]) =>
   agentStatuses.filter((status): status is Exclude<AgentStatus, T> => !(left as AgentStatus[]).includes(status));
 
-/** All status changes of an agent, by name. Only `moveAgent` changes a status. */
+/** All allowed changes of an agent's status, by the name of the move. Only `moveAgent` changes a status. */
 export const agentMoves = {
-  // Requested by users.
+  // Moves that users request.
   drain: { from: ['online'], to: ['draining'] },
   undrain: { from: ['draining'], to: ['online'] },
   stop: { from: ['online', 'offline', 'starting', 'draining'], to: ['stopping'], events: ['manual_stop'] },
   reboot: { from: allBut('rebooting', 'terminated'), to: ['rebooting'], events: ['manual_reboot'] },
   terminate: { from: allBut('terminated'), to: ['terminated'] },
-  // Orders of the service to the machine, and their outcomes.
+  // Orders of the service to the machine, and the results of these orders.
   wake: { from: wakeableStatuses, to: ['starting'] },
   wake_ended: { from: ['starting'], to: ['stopped', 'offline'], events: ['wake_timeout', 'wake_failed'] },
   wake_lost: { from: ['starting'], to: ['offline'] },
@@ -40,12 +40,12 @@ export const agentMoves = {
   },
   recovery_reboot: { from: ['online', 'draining', 'offline'], to: ['rebooting'] },
   reboot_ended: { from: ['rebooting'], to: ['stopped', 'offline'] },
-  // Reports of the machine, or their absence.
+  // Moves because of a report of the machine, or because reports are missing.
   boot: { from: allBut('stopping', 'terminated'), to: onStatuses },
   recover: { from: ['offline', 'starting'], to: onStatuses },
   unhealthy: { from: onStatuses, to: ['offline'] },
   silent: { from: onStatuses, to: ['offline'] },
-  // Reports of the provider.
+  // Moves because of a report of the provider.
   found_on: { from: ['stopped'], to: ['offline'] },
   gave_up: { from: ['online', 'starting', 'draining', 'rebooting'], to: ['offline'] },
   gone: { from: wakeableStatuses, to: ['offline', 'terminated'] },
@@ -53,7 +53,7 @@ export const agentMoves = {
 
 export type MoveName = keyof typeof agentMoves;
 
-/** A move of the table with one of its target statuses and one of its lifecycle events. */
+/** A move of the table, with one of its target statuses and optionally one of its lifecycle events. */
 export type MoveOf<Name extends MoveName = MoveName> = {
   [Each in Name]: {
     move: Each;
@@ -64,8 +64,8 @@ export type MoveOf<Name extends MoveName = MoveName> = {
 }[Name];
 
 /**
- * Returns the statuses from which the move is allowed. Throws if the table does not have the move, even if the type
- * allows it.
+ * Returns the statuses from which the move is allowed. Throws if the table does not have the move with this target or
+ * event, even if the types allow it.
  */
 export function originsOf({ move, to, eventType }: MoveOf): readonly AgentStatus[] {
   const row: MoveRow = agentMoves[move];
@@ -87,18 +87,18 @@ export function canWake(status: AgentStatus): boolean {
   return includes(wakeableStatuses, status);
 }
 
-/** The status of an agent that is on: draining until its drain is lifted, otherwise online. */
+/** Returns the status of an agent that is on: draining until its drain is lifted, otherwise online. */
 export function onStatusOf({ drain }: { drain: string | null }): (typeof onStatuses)[number] {
   return drain ? 'draining' : 'online';
 }
 
-/** The statuses as an SQL list: `status IN ${inSql(onStatuses)}`. */
+/** Returns the statuses as an SQL list, for `status IN ${inSql(onStatuses)}`. */
 export function inSql(statuses: readonly AgentStatus[]): string {
   return `(${statuses.map((status) => `'${status}'`).join(', ')})`;
 }
 
 export interface WorkFacts extends Pick<AgentEntity, 'status' | 'provider' | 'drain'> {
-  /** The organization allows waking machines for waiting work. */
+  /** Whether the organization allows the service to wake machines for waiting work. */
   autoWake: OrganizationSettingsEntity['vmAutoWakeOnJob'];
 }
 
@@ -108,15 +108,15 @@ export type WorkAnswer =
   /** The agent accepts work after the boot that is in progress. */
   | { takes: 'after_boot' }
   /**
-   * The agent accepts work after a wake: automatically by the service, by a user because auto-wake is off, or only by
-   * its owner outside the service.
+   * The agent accepts work after a wake. The wake is made by the service (`itself`), by a user because auto-wake is off
+   * (`hand`), or by the owner outside the service (`owner`).
    */
   | { takes: 'after_wake'; by: 'itself' | 'hand' | 'owner' }
   /** The agent accepts work after its drain is lifted. */
   | { takes: 'after_drain' }
   | { takes: 'never' };
 
-/** Decides whether the agent accepts work, and if not, what has to happen first. */
+/** Decides whether the agent accepts work now, and if not, what has to happen before. */
 export function mayTakeWork({ status, provider, drain, autoWake }: WorkFacts): WorkAnswer {
   if (status === 'terminated') return { takes: 'never' };
   if (drain || status === 'draining') return { takes: 'after_drain' };

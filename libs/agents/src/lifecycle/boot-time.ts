@@ -1,27 +1,36 @@
 import type { Transaction } from '@muster/database';
 
-/** Assumed boot time of a machine that was never woken. */
+/** Assumed boot time in milliseconds of a machine that was never woken. */
 export const defaultBootMs = 60_000;
-/** Longest lead in milliseconds, because a machine that is on costs money. */
+/** Maximum milliseconds by which a machine is woken ahead of a run, because a machine that is on costs money. */
 const longestLeadMs = 10 * 60_000;
 const marginMs = 3000;
 const measuredWakes = 20;
 
-/** Returns how long before a run its machine is woken: the measured boot time plus a tenth and a margin. */
+/**
+ * Returns the milliseconds by which a machine is woken ahead of a scheduled run: the measured boot time, a tenth of it,
+ * and a margin.
+ */
 export function prewakeLeadMs(bootMs: number | null): number {
   return Math.min(longestLeadMs, Math.round((bootMs ?? defaultBootMs) * 1.1) + marginMs);
 }
 
-/** The same as an SQL interval over the agent `a`. */
+/** SQL over the agent `a`: the result of prewakeLeadMs as an interval. */
 export const prewakeLead = `
   LEAST(${longestLeadMs}, COALESCE(a.boot_ms, ${defaultBootMs}) * 1.1 + ${marginMs}) * interval '1 millisecond'`;
 
-/** Returns the timeout of a prewake: at least the normal wake timeout, and more for a machine that boots slowly. */
+/**
+ * Returns the timeout of a prewake in milliseconds: at least the normal timeout of a wake, and more for a machine that
+ * boots slowly.
+ */
 export function prewakeTimeoutMs(bootMs: number | null, wakeTimeoutMs: number): number {
   return Math.max(wakeTimeoutMs, Math.round(prewakeLeadMs(bootMs) * 1.5));
 }
 
-/** The longest possible lead, as an SQL interval, for a condition that can use an index. */
+/**
+ * SQL: the longest possible lead as an interval. Unlike `prewakeLead` it does not depend on the agent, so a condition
+ * with it can use an index.
+ */
 export const longestLead = `interval '${longestLeadMs} milliseconds'`;
 
 /** Recomputes an agent's boot time after a successful wake. */

@@ -20,17 +20,17 @@ export interface IdleFacts
       | 'autopilotSessionId'
     >,
     Pick<OrganizationSettingsEntity, 'autoStopEnabled' | 'idleStopMinutes' | 'idleStopPolicy' | 'prewake'> {
-  /** The last idle times, as `addIdleGap` writes them; null if there are none. */
+  /** The machine's last idle times in the form of `addIdleGap`; null if they were not read. */
   gaps: number[] | null;
-  /** For an offline agent: the time since which it could have reported and has not. */
+  /** The time since which an offline agent could have reported and has not; null for other agents. */
   silentSince: Date | null;
-  /** The agent has started a job, or may have. */
+  /** Whether the agent has started a job or may have started one. */
   running: boolean;
-  /** A job waits for the agent. */
+  /** Whether a job waits for the agent. */
   queued: boolean;
-  /** A command other than a run has no result yet. */
+  /** Whether a command other than a run has no result yet. */
   commands: boolean;
-  /** A wake of the agent is open. */
+  /** Whether the agent has an open wake. */
   waking: boolean;
   /** The next scheduled run on the agent. */
   expected: Omit<ExpectedRun, 'agentId'> | null;
@@ -42,21 +42,21 @@ export type IdleDecision =
   | { action: 'wait'; stopAt: Date; reason: string; expects?: string }
   | { action: 'stay'; stopAt: null; reason: string };
 
-/** The minimum time between a failed idle stop and the next one. */
+/** Minimum milliseconds between a failed idle stop and the next attempt. */
 const restMs = 60_000;
 
 /**
- * Decides whether the machine can be stopped now, and if not, when. Activity postpones the stop; nothing makes it
- * earlier. An offline agent's machine is stopped too, because it may still be running. A queued job does not keep that
- * machine on, because only a new start can help the job.
+ * Decides whether the machine can be stopped now, and if not, when. Activity only postpones the stop and never makes it
+ * earlier. The machine of an offline agent is stopped too, because it may still be running. A queued job does not keep
+ * an offline agent's machine on, because only a new start can help the job.
  */
 export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
   const reasonToKeepOn = reasonToStay(facts);
   if (reasonToKeepOn) return { action: 'stay', stopAt: null, reason: reasonToKeepOn };
-  const choice = choose(facts);
+  const choice = chooseAdaptiveLimit(facts);
   const dueAt = idleDeadline(facts, choice);
   const expects = choice ? describeChoice(facts, choice) : undefined;
-  const heldUntil = heldForRun(facts, dueAt > now ? dueAt : now);
+  const heldUntil = stopPostponedUntil(facts, dueAt > now ? dueAt : now);
   if (heldUntil) {
     const { name, at } = facts.expected!;
     return {
@@ -83,7 +83,8 @@ function reasonToStay(facts: IdleFacts): string | null {
   if (status === 'draining' || (status === 'online' && facts.drain)) return 'it is being drained';
   if (status !== 'online' && status !== 'offline') return `it is ${status}`;
   if (facts.running || (facts.queued && status === 'online')) return 'it has work';
-  // A paused session too: its browser must be unchanged when a person answers. A paused session ends after a day.
+  // A paused session also keeps the machine on, because its browser must be unchanged when a person answers. A paused
+  // session ends after a day.
   if (facts.autopilotSessionId) return 'an autopilot session uses it';
   if (facts.commands) return 'a command is in progress';
   if (facts.waking) return 'it is being woken';
@@ -95,20 +96,21 @@ function reasonToStay(facts: IdleFacts): string | null {
 
 function idleSince({ status, lastActivityAt, statusSince, silentSince }: IdleFacts): Date {
   if (status !== 'offline') return lastActivityAt ?? statusSince;
-  // An offline agent has the whole limit to report, counted once, even if it is woken repeatedly without success.
+  // An offline agent has the whole idle limit to report. The limit is counted once, even if the agent is woken
+  // repeatedly without success.
   const silent = silentSince ?? statusSince;
   return lastActivityAt && lastActivityAt > silent ? lastActivityAt : silent;
 }
 
-/** The agent's last activity if it was the end of a run. */
+/** The text of an agent's last activity if that activity was the end of a run. */
 export const runEnded = 'a run ended';
 
 /**
- * Returns the adaptive policy's choice for the current idle time. Null if the whole limit applies: with the fixed
- * policy, or if the last activity was not the end of a run. In that case a person may be using the machine, which the
- * idle times between runs do not show.
+ * Returns the idle limit that the adaptive policy chooses for the current idle time. Returns null if the organization's
+ * whole limit applies: under the fixed policy, or if the last activity was not the end of a run. In the second case a
+ * person may be using the machine, which the idle times between runs do not show.
  */
-function choose(facts: IdleFacts): IdleChoice | null {
+function chooseAdaptiveLimit(facts: IdleFacts): IdleChoice | null {
   const { idleStopPolicy, idleStopMinutes, status, lastActivity, gaps, bootMs, expected } = facts;
   if (idleStopPolicy !== 'adaptive' || status !== 'online' || lastActivity !== runEnded) return null;
   const runInMs = expected ? expected.at.getTime() - idleSince(facts).getTime() : -1;
@@ -135,14 +137,14 @@ function idleDeadline(facts: IdleFacts, choice: IdleChoice | null): Date {
   return new Date(Math.max(dueAt, idleStopFailedAt.getTime() + Math.max(limitMs, restMs)));
 }
 
-/** Milliseconds after its scheduled time for which a run that was not launched keeps the machine on. */
+/** Milliseconds after the scheduled time for which a run that was not launched keeps the machine on. */
 const lateRunMs = 60_000;
 
 /**
- * Returns until when the machine stays on for a scheduled run, if it would have to be woken for that run right after
- * the stop. Null if there is no such run.
+ * Returns the time until which the machine stays on for a scheduled run, if the machine would have to be woken for this
+ * run right after the stop. Null if there is no such run.
  */
-function heldForRun({ status, prewake, expected, bootMs }: IdleFacts, stopAt: Date): Date | null {
+function stopPostponedUntil({ status, prewake, expected, bootMs }: IdleFacts, stopAt: Date): Date | null {
   if (!prewake || !expected || status !== 'online') return null;
   const until = expected.at.getTime() + lateRunMs;
   const isNear = expected.at.getTime() - stopAt.getTime() <= prewakeLeadMs(bootMs);

@@ -1,8 +1,8 @@
 const maxEndedBoots = 8;
 
 /**
- * SQL: the agent's ended boots with one more. Only the last boots are stored, because a delayed report of an older boot
- * is no longer to be expected.
+ * SQL: the agent's ended boots and one more. Only the last eight boots are stored, because no report of an older boot
+ * is expected any more.
  */
 export function withEndedBoot(agent: string, boot = `${agent}.boot_id`): string {
   const ended = `${agent}.ended_boots`;

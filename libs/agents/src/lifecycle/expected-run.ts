@@ -8,5 +8,8 @@ export interface ExpectedRun {
   name: string;
 }
 
-/** Finds the agent's next scheduled run that no guard skips. The schedules library implements it. */
+/**
+ * Finds the agent's next scheduled run, leaving out runs that a condition of their schedule will skip. The schedules
+ * library implements this function.
+ */
 export type FindExpectedRun = (tx: Transaction, agentId: string, now: Date) => Promise<ExpectedRun | null>;

@@ -5,7 +5,9 @@ import { moveAgent } from './move-agent';
 
 type Watched = Pick<AgentEntity, 'id' | 'organizationId' | 'status' | 'lastSeen' | 'statusSince'>;
 
-/** Returns the reason for which the agent becomes offline, or null. */
+/**
+ * Returns the reason for which a silent agent becomes offline. Null if the agent is not on or has reported recently.
+ */
 export function decideSilence(
   { status, lastSeen, statusSince }: Omit<Watched, 'id' | 'organizationId'>,
   now: Date,
@@ -17,7 +19,7 @@ export function decideSilence(
   return silentMs > offlineAfterMs ? `no heartbeat for ${Math.round(silentMs / 1000)} s` : null;
 }
 
-/** Moves agents that no longer report to offline. Can run on any number of replicas; each agent is moved once. */
+/** Moves agents that no longer report to offline. Any number of replicas can run this; each agent is moved once. */
 export function failSilentAgents(
   database: Database,
   { offlineAfterMs }: { offlineAfterMs: number },
@@ -43,7 +45,7 @@ export function failSilentAgents(
   });
 }
 
-/** Reads the agent again under its lock: it may have reported, or another replica may be processing it. */
+/** Reads the agent again under its lock, because it may have reported or another replica may be processing it. */
 async function failIfSilent(tx: Transaction, id: string, offlineAfterMs: number): Promise<boolean> {
   const [agent] = await tx.query<Watched & { now: Date }>(
     `SELECT id, organization_id, status, last_seen, status_since,

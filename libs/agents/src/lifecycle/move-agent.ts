@@ -12,13 +12,13 @@ type AgentMove = MoveOf & {
   agentId: string;
   source: LifecycleSource;
   reason: string;
-  /** The loop of the service that moves the agent, if `source` does not name it. */
+  /** Name of the service's loop that moves the agent, for the audit row; by default `source`. */
   by?: string;
 };
 
 /**
- * Sources that need no audit row here: a user's action writes its own, and a machine's report is on the agent's
- * timeline.
+ * Sources whose moves need no audit row here: the action of a user writes its own audit row, and a report of the
+ * machine is on the agent's timeline.
  */
 const auditedElsewhere: ReadonlySet<LifecycleSource> = new Set(['api', 'console', 'handshake']);
 
@@ -30,8 +30,8 @@ const actions: Partial<Record<AgentStatus, string>> = {
 };
 
 /**
- * Moves an agent to another status and records the move on its timeline, and in the audit log if the service made the
- * move on its own. Returns null if the agent's status does not allow the move.
+ * Moves an agent to another status and records the move on the agent's timeline. A move by the service itself is also
+ * recorded in the audit log. Returns null if the agent's current status does not allow the move.
  */
 export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ previous: AgentStatus } | null> {
   const { organizationId, agentId, to, source, reason, eventType } = move;
@@ -54,7 +54,7 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
   const { previous } = moved;
   if (isOff(previous) !== isOff(to)) switchIdle(tx, agentId, !isOff(to));
   const sessionId = moved.autopilotSessionId;
-  // A session that waits for its browser to close waits no longer.
+  // An autopilot session that waits for its browser to close need not wait any longer, because the machine is off.
   if (sessionId && isOff(to)) await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId } });
   const entries: TimelineEntry[] = [];
   if (eventType) entries.push(lifecycleEntry({ eventType, source, reason, previous, current: to }));
@@ -86,7 +86,7 @@ function emitsWebhookEvent(status: AgentStatus): status is 'online' | 'offline' 
 
 const failedWakes = new Set<LifecycleEvent>(['wake_failed', 'wake_timeout']);
 
-/** Emits the event that the machine did not start, or not in time. */
+/** Emits the webhook event for a machine that did not start, or did not start in time. */
 export function emitWakeFailed(
   tx: Transaction,
   { organizationId, agentId, status }: Pick<AgentMove, 'organizationId' | 'agentId'> & { status: AgentStatus },
@@ -104,7 +104,10 @@ export interface LifecycleFacts {
   data?: Record<string, unknown>;
 }
 
-/** Builds the timeline entry of a lifecycle event (interface, section 6). Some of these events are not moves. */
+/**
+ * Returns the timeline entry of a lifecycle event (interface, section 6). Some lifecycle events, such as wake_blocked,
+ * change no status.
+ */
 export function lifecycleEntry(facts: LifecycleFacts): TimelineEntry {
   const { eventType, source, reason, previous, current, jobId, data } = facts;
   return {

@@ -80,7 +80,7 @@ describe('the idle monitor', () => {
     ).map(({ event, source, previous, current }) => `${event} ${source} ${previous} → ${current}`);
   const control = (id: string) => harness.app.nest.get(MachineControl).control(id);
 
-  it('stops a machine that was idle for the limit, and records each step', async () => {
+  it('the idle monitor stops a machine that was idle for the limit, and records each step', async () => {
     const [idle, busy] = [await machine(), await machine({ lastActivityAt: minutesAgo(29) })];
     expect(await sweep()).toEqual({ looked: 1, stopping: 1 });
     expect([await statusOf(idle), await statusOf(busy)]).toEqual(['stopping', 'online']);
@@ -93,7 +93,7 @@ describe('the idle monitor', () => {
     expect(await rowOf(idle)).toMatchObject({ onSince: null, vmState: 'stopped' });
   });
 
-  it('restores the status of a machine that could not be stopped, and pauses before the next attempt', async () => {
+  it('an agent whose idle stop failed is online if it still reports, and the next idle stop is delayed', async () => {
     fault = new MachineError('not_supported', 'There is no such switch.');
     const speaking = await machine();
     const silent = await machine({ lastSeen: minutesAgo(20) });
@@ -111,7 +111,7 @@ describe('the idle monitor', () => {
     expect(await sweep()).toMatchObject({ stopping: 2 });
   });
 
-  it('leaves machines on that have work, a command, a wake, a pin or a drain, or are external', async () => {
+  it('the idle monitor skips machines that are external, pinned, drained or woken, or have work', async () => {
     const working = await machine();
     const queued = await machine();
     const commanded = await machine();
@@ -140,7 +140,7 @@ describe('the idle monitor', () => {
     expect(await sweep()).toMatchObject({ stopping: 2 });
   });
 
-  it('follows the settings of the organization', async () => {
+  it('the idle monitor follows the settings of the organization', async () => {
     const id = await machine({ lastActivityAt: minutesAgo(2) });
     await db.query('system', 'UPDATE organization_settings SET idle_stop_minutes = 1 WHERE organization_id = $1', [
       organizationId,
@@ -154,7 +154,7 @@ describe('the idle monitor', () => {
     expect(await statusOf(id)).toBe('stopping');
   });
 
-  it('stops a machine that was started and never reported, although a job waits for it', async () => {
+  it('the idle monitor stops a machine that was started and never reported, although a job waits for it', async () => {
     const id = await machine({ status: 'offline', statusSince: minutesAgo(31), lastSeen: null, vmState: 'running' });
     await makeJob(db, { organizationId, agentId: id });
     const recent = await machine({ status: 'offline', statusSince: minutesAgo(29) });
@@ -171,7 +171,7 @@ describe('the idle monitor', () => {
     expect(enqueued.length).toBeGreaterThan(0);
   });
 
-  it('counts the silence of a repeatedly woken machine from its first unsuccessful wake', async () => {
+  it('the silence of a repeatedly woken machine is counted from its first unsuccessful wake', async () => {
     const input = {
       status: 'offline',
       statusSince: minutesAgo(2),
@@ -196,14 +196,14 @@ describe('the idle monitor', () => {
     expect([await statusOf(first), await statusOf(later)]).toEqual(['stopping', 'offline']);
   });
 
-  it('corrects activity that lies in the future after a clock was set back', async () => {
+  it('an activity time in the future, after a clock was set back, is corrected', async () => {
     const id = await machine({ lastActivityAt: new Date(Date.now() + 24 * 3_600_000) });
     await sweep();
     expect(await statusOf(id)).toBe('online');
     expect(await stopIdleAgents(db, { now: new Date(Date.now() + 31 * 60_000) })).toMatchObject({ stopping: 1 });
   });
 
-  it('stops all idle machines, each once, with concurrent replicas and small batches', async () => {
+  it('concurrent replicas with small batches stop all idle machines, each once', async () => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => machine()));
     const rounds = await Promise.all(
       Array.from({ length: 4 }, () => stopIdleAgents(db, { now: new Date(), limit: 7 })),
@@ -214,7 +214,7 @@ describe('the idle monitor', () => {
     }
   });
 
-  it('stops a machine at the time that its explanation gives', async () => {
+  it('the idle monitor stops a machine at the time that the machine’s explanation states', async () => {
     const id = await machine({ lastActivityAt: minutesAgo(29) });
     const { stopAt } = explainAgent(await findAgent(db, organizationId, id), null, new Date());
     const before = await stopIdleAgents(db, { now: new Date(stopAt!.getTime() - 1) });

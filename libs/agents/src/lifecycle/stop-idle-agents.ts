@@ -1,7 +1,7 @@
 import { type AgentEntity, type Database, type OrganizationSettingsEntity, type Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { maxGaps } from '../habits/choose-idle-limit';
-import { learnOf } from '../habits/learn-habits';
+import { recordIdleTimesOf } from '../habits/learn-habits';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
 import { agentMoves, inSql } from './agent-life';
 import type { FindExpectedRun } from './expected-run';
@@ -10,8 +10,8 @@ import { moveAgent } from './move-agent';
 const stoppable = inSql(agentMoves.idle_stop.from);
 
 /**
- * SQL over `a`: the time since which an offline agent has been silent. It starts at the first wake since its last
- * report, or when it became offline, but not before its machine was switched on.
+ * SQL over `a`: the time since which an offline agent has been silent. The silence starts at the first wake after the
+ * agent's last report, or else when the agent became offline, but never before its machine was switched on.
  */
 export const silentSince = `
   CASE WHEN a.status = 'offline' THEN GREATEST(a.on_since, COALESCE(
@@ -19,8 +19,8 @@ export const silentSince = `
      WHERE w.agent_id = a.id AND w.requested_at > COALESCE(a.last_seen, '-infinity')), a.status_since)) END`;
 
 /**
- * SQL over `a` and its organization's settings `s`: the idle times that the adaptive policy learns from. Read only if
- * that policy decides.
+ * SQL over `a` and its organization's settings `s`: the idle times from which the adaptive policy learns. They are read
+ * only if this policy is in effect.
  */
 export const gapsColumn = `
   CASE WHEN s.idle_stop_policy = 'adaptive' AND a.status = 'online' THEN ARRAY(
@@ -29,7 +29,7 @@ export const gapsColumn = `
     FROM agent_idle i WHERE i.agent_id = a.id AND i.ended_at IS NOT NULL
     ORDER BY i.began_at DESC LIMIT ${maxGaps}) END AS gaps`;
 
-/** SQL over `a`: the work that keeps a machine on, from other tables than the agent's. */
+/** SQL over `a`: the work of the agent in other tables that keeps its machine on. */
 export const workColumns = `
   EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'running')
     OR EXISTS (SELECT FROM agent_command c WHERE c.job_id = a.current_job_id AND c.kind = 'run'
@@ -40,8 +40,9 @@ export const workColumns = `
   EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open') AS waking, a.autopilot_session_id`;
 
 /**
- * Finds the machines of each organization without activity for its limit. `decideIdleStop` checks more conditions under
- * the lock. Machines that stay on while they have work are left out here, so that they do not fill the pages.
+ * SQL: the machines of each organization that have been without activity for the organization's limit. Machines with
+ * work are left out here, so that they do not fill the pages. `decideIdleStop` checks all conditions again under the
+ * agent's lock.
  */
 export const idleCandidates = `
   SELECT idle.id, s.organization_id, idle.at::text AS at
@@ -68,17 +69,18 @@ export const idleCandidates = `
   ORDER BY s.organization_id, idle.at, idle.id LIMIT $2`;
 
 interface Candidate extends Pick<AgentEntity, 'id'>, Pick<OrganizationSettingsEntity, 'organizationId'> {
-  /** Text, to the microsecond; a Date has only milliseconds. */
+  /** Time as text in microseconds, because a Date has only milliseconds. */
   at: string;
 }
 
-/** The parameters of `idleCandidates`: the candidates after `after`, or from the start. */
+/** Returns the parameters of `idleCandidates` for the candidates after `after`; without `after`, from the start. */
 export function idleValues(now: Date, limit: number, after: Candidate | null = null): unknown[] {
   return [now, limit, after?.organizationId ?? nilId, after?.at ?? '-infinity', after?.id ?? nilId];
 }
 
 /**
- * Stops machines that have been idle for long enough. Can run on any number of replicas; each machine is stopped once.
+ * Stops machines that have been idle for long enough. Any number of replicas can run this; each machine is stopped
+ * once.
  */
 export async function stopIdleAgents(
   database: Database,
@@ -104,8 +106,8 @@ export async function stopIdleAgents(
 }
 
 /**
- * Moves activity in the future back to now. It comes from a clock that was wrong, and would keep the machine on for as
- * long as the clock was ahead.
+ * Sets activity times in the future to the current time. They were written while a clock was wrong, and would keep the
+ * machine on until then.
  */
 async function clampFutureActivity(database: Database, now: Date): Promise<void> {
   await database.query(
@@ -123,7 +125,10 @@ async function clampFutureActivity(database: Database, now: Date): Promise<void>
   );
 }
 
-/** Decides again under the agent's lock. Returns null if another process holds the lock. */
+/**
+ * Locks the agent and stops its machine if that is still due. Returns the decision, or null if another process has
+ * locked the agent.
+ */
 export function stopIfIdle(
   database: Database,
   agentId: string,
@@ -135,8 +140,8 @@ export function stopIfIdle(
     const expected = (await findExpectedRun?.(tx, agentId, now)) ?? null;
     const decision = decideIdleStop({ ...facts, expected }, now);
     if (decision.action !== 'stop') return decision;
-    // Records the idle time that starts at the end of the last run, before the machine stops.
-    await learnOf(tx, agentId);
+    // Before the machine stops, records the idle time that started at the end of the last run.
+    await recordIdleTimesOf(tx, agentId);
     await moveAgent(tx, {
       organizationId: facts.organizationId,
       agentId,
@@ -151,7 +156,10 @@ export function stopIfIdle(
   });
 }
 
-/** Reads the agent's work after locking it. A job that is queued later finds the machine stopping and has it woken. */
+/**
+ * Locks the agent and then reads its work. A job that is queued after the lock finds the machine stopping and has it
+ * woken again.
+ */
 async function lockFacts(
   tx: Transaction,
   agentId: string,

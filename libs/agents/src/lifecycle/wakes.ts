@@ -18,8 +18,9 @@ export interface WakeRequest {
 }
 
 /**
- * Joins the agent's open wake or opens one: status starting, event wake_requested, message wake-agent. A stopping or
- * rebooting machine is woken after that ends. A wake of an agent that is on is ready at once.
+ * Joins the agent's open wake, or opens one: the agent becomes starting, and the event wake_requested and the message
+ * wake-agent are written. A machine that is stopping or rebooting is woken when that has ended. If the agent is on, the
+ * new wake is ready at once.
  */
 export async function requestWake(tx: Transaction, request: WakeRequest): Promise<{ wakeId: string; joined: boolean }> {
   const { organizationId, agentId, source, reason, jobId, data, timeoutMs } = request;
@@ -63,8 +64,8 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
 }
 
 /**
- * Records that auto-wake is off, so the machine is not started: event wake_blocked. Recorded once for each job, and at
- * most every ten minutes for callers without a job.
+ * Records the event wake_blocked: the machine is not started because auto-wake is off. The event is recorded once for
+ * each job, and at most every ten minutes for callers without a job.
  */
 export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeRequest, 'timeoutMs'>): Promise<void> {
   const { organizationId, agentId, source, reason, jobId } = request;
@@ -96,8 +97,9 @@ export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeReque
 }
 
 /**
- * Ends the open wake, if there is one, because the machine has reported: event wake_ready. The report is from a new
- * boot or from one that was only silent, because reports of stopped boots are rejected.
+ * Marks the open wake as ready, if there is one, because the machine has reported, and records the event wake_ready.
+ * The report may be from a new boot or from a boot that was only silent. Reports of a stopped boot were rejected
+ * before.
  */
 export async function completeWake(
   tx: Transaction,
@@ -117,8 +119,8 @@ export async function completeWake(
 }
 
 /**
- * Cancels the open wake because the machine gets another order, and notifies what waits for the machine: event
- * wake_failed.
+ * Cancels the open wake because the machine gets another order, and records the event wake_failed. Requests that wait
+ * for the wake are notified.
  */
 export async function cancelWake(
   tx: Transaction,
@@ -140,9 +142,9 @@ export async function cancelWake(
 }
 
 /**
- * Marks the last wake as ready if its machine boots after the timeout, so that the boot time can be measured. Otherwise
- * a machine that always boots more slowly than the timeout would always be woken too late, and after a backoff each
- * time. A report later than the longest lead does not show a boot time.
+ * Marks the last wake as ready if its machine boots after the timeout, so that the boot time is measured. Otherwise a
+ * machine that always boots more slowly than the timeout would never get a measured boot time and would always be woken
+ * too late. A report that is later than the longest lead is not used.
  */
 export async function completeLateWake(
   tx: Transaction,
@@ -179,14 +181,14 @@ export async function announceReady(
 const firstBackoffMs = 60_000;
 const maxBackoffMs = 30 * 60_000;
 
-/** Returns the delay before the next wake after this number of consecutive failures: 1, 2, 4 … 30 minutes. */
+/** Returns the milliseconds before the next wake after this number of failed wakes in a row: 1, 2, 4 … 30 minutes. */
 export function wakeBackoffMs(consecutiveFailures: number): number {
   if (consecutiveFailures <= 0) return 0;
   return Math.min(firstBackoffMs * 2 ** (consecutiveFailures - 1), maxBackoffMs);
 }
 
 export interface WakeFailures {
-  /** Consecutive wakes that timed out or failed, since the last successful one. */
+  /** Number of wakes that timed out or failed since the last successful wake. */
   consecutive: number;
   lastAt: Date | null;
   lastError: string | null;
@@ -207,7 +209,7 @@ export async function lastWakeFailures(tx: Transaction, agentId: string): Promis
   return { consecutive: failures.length, lastAt: last?.finishedAt ?? null, lastError: last?.error ?? null };
 }
 
-/** Locks the agent and lets other transactions insert its jobs, like `lock_beside_launches` of `loadAgent`. */
+/** Locks the agent but lets other transactions insert jobs of the agent, like `lock_beside_launches` of `loadAgent`. */
 async function lockAgent(tx: Transaction, organizationId: string, agentId: string) {
   const [agent] = await tx.query<Pick<AgentEntity, 'status'>>(
     `SELECT status FROM agent WHERE id = $1 AND organization_id = $2 FOR NO KEY UPDATE`,

@@ -1,12 +1,12 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A customer's control plane with a configurable behaviour. */
+/** A fake control plane of a customer, whose behaviour a test can set. */
 export class ControlPlane {
   state = 'stopped';
   readonly orders: string[] = [];
   behaviour: 'well' | 'fails' | 'hangs' | 'lies' = 'well';
-  /** Number of failures before the control plane works. */
+  /** Number of failed requests before the control plane works again. */
   failures = Infinity;
   readonly signatures: string[] = [];
   private readonly server: Server = createServer((request, response) => {

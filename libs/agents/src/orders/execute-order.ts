@@ -36,7 +36,7 @@ export async function executeOrder(parts: MachineParts, agentId: string, limits:
   }
 }
 
-/** The fields of an order that its own row has. */
+/** The fields of an order that are stored in its own row, and not in the agent's. */
 type OrderRowField = 'issuedAgoMs' | 'attempt' | 'error' | 'refusals';
 
 const ordered = ['stopping', 'rebooting', 'terminated'];
@@ -89,7 +89,7 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
     const machine = machineOf(order, keyRing, clock);
     await withLease(parts, order, () => machines.get(order.provider).terminate(machine));
   } catch (error) {
-    // A permanent error: the service cannot terminate this machine, so it does not try again.
+    // A permanent error means that the service cannot terminate this machine, so it does not try again.
     if (!isPermanent(error)) {
       return postpone(parts, order, { delayMs: backoffMs(order.attempt, 3_600_000), error: reasonOf(error) });
     }
@@ -111,7 +111,7 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
             kind: 'provisioning',
             source: 'provider',
             level: 'warn',
-            message: `its keys are revoked; ${leftAlone(left)}`,
+            message: `its keys are revoked; ${notTerminatedText(left)}`,
           }
         : { kind: 'provisioning', source: 'provider', message: 'the machine is gone and its keys are revoked' },
     ]);
@@ -119,11 +119,11 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
   });
 }
 
-function leftAlone(reason: string): string {
+function notTerminatedText(reason: string): string {
   return `its machine was not terminated: ${reason}`;
 }
 
-/** Sets a new agent's status from the provider's description, because its machine may already be running. */
+/** Sets a new agent's status from its provider's description, because the machine may already be running. */
 async function applyDescription(parts: MachineParts, order: Order): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { agentId, organizationId } = order;

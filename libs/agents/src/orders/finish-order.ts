@@ -10,7 +10,7 @@ import type { MachineParts } from './wake-machine';
 const recentReportSeconds = 90;
 const logger = new Logger('machines');
 
-/** Ends a stop or a reboot. An open wake that waited for it continues. */
+/** Ends a stop or a reboot. If a wake waited for the end, the wake continues. */
 export async function finishOrder(
   parts: MachineParts,
   order: Order,
@@ -25,7 +25,7 @@ export async function finishOrder(
     const left = off ? 'stopped' : decideFinalStatus(order, reportedRecently);
     const moved = await moveAgent(tx, {
       ...agentRef,
-      ...endOf(status, left, idle),
+      ...moveAtEnd(status, left, idle),
       source: idle ? 'idle_monitor' : 'provider',
       reason,
     });
@@ -46,7 +46,11 @@ export async function finishOrder(
   });
 }
 
-function endOf(status: AgentStatus, to: FinalStatus | 'stopped', idle: boolean): MoveOf<'stop_ended' | 'reboot_ended'> {
+function moveAtEnd(
+  status: AgentStatus,
+  to: FinalStatus | 'stopped',
+  idle: boolean,
+): MoveOf<'stop_ended' | 'reboot_ended'> {
   if (status !== 'stopping') return { move: 'reboot_ended', to: to === 'stopped' ? to : 'offline' };
   if (!idle) return { move: 'stop_ended', to };
   return { move: 'stop_ended', to, eventType: to === 'stopped' ? 'idle_stop_success' : 'idle_stop_failed' };
@@ -55,8 +59,8 @@ function endOf(status: AgentStatus, to: FinalStatus | 'stopped', idle: boolean):
 type FinalStatus = 'offline' | 'online' | 'draining';
 
 /**
- * Decides the agent's status after a stop or a reboot that failed: a machine that was on and still reports keeps its
- * status; any other agent is offline.
+ * Decides the agent's status after a stop or a reboot that failed. An agent that was on and still reports after a
+ * failed stop is on again; any other agent is offline.
  */
 export function decideFinalStatus(
   { status, previousStatus, drain }: Pick<Order, 'status' | 'previousStatus' | 'drain'>,

@@ -3,7 +3,7 @@ import { waitFor } from '@muster/testing';
 import { holdLease } from './hold-lease';
 
 describe('a lease that is held', () => {
-  it('renews a lease while the work lasts, one renewal at a time, and not afterwards', async () => {
+  it('a lease is renewed while the work lasts, one renewal at a time, and not afterwards', async () => {
     let [renewals, underWay, most] = [0, 0, 0];
     const renew = async () => {
       underWay += 1;
@@ -24,7 +24,7 @@ describe('a lease that is held', () => {
     expect(renewals).toBe(until);
   });
 
-  it('ends the lease with the error of the failed work', async () => {
+  it('a lease ends with the error of the failed work', async () => {
     const renew = jest.fn(() => Promise.resolve());
     await expect(holdLease(renew, () => Promise.reject(new Error('refused')), 5)).rejects.toThrow('refused');
     await sleep(20);

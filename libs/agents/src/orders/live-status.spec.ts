@@ -38,7 +38,7 @@ describe('the live status of a machine', () => {
     server.close();
   });
 
-  /** The organization in the machine's tag. */
+  /** Id of the organization that the machine's tag contains. */
   let owner = '';
   const statusOf = async (provider: AgentProvider, providerRef: string, providerConfig: Record<string, unknown>) => {
     const { id: organizationId } = await makeOrganization(harness.db);
@@ -66,7 +66,7 @@ describe('the live status of a machine', () => {
   const docker = () => statusOf('docker', 'worker', { container: 'worker', host: `tcp://127.0.0.1:${port}` });
   const ec2 = () => statusOf('ec2', 'i-00000001', { instanceId: 'i-00000001', region: 'eu-central-1' });
 
-  it('returns the last known state, marked as stale, if EC2 or Docker hangs', async () => {
+  it('the live status is the last known state, marked as stale, if EC2 or Docker hangs', async () => {
     answer = () => undefined;
     for (const { tookMs, ...status } of await Promise.all([docker(), ec2()])) {
       expect(status).toMatchObject({ status: 'online', vmState: 'running', vmIp: '10.0.0.9', stale: true });
@@ -74,7 +74,7 @@ describe('the live status of a machine', () => {
     }
   });
 
-  it('returns the state that EC2 and Docker report', async () => {
+  it('the live status is the state that EC2 or Docker reports', async () => {
     answer = (url, response) => {
       if (url === '/version') response.end(JSON.stringify({ ApiVersion: '1.47' }));
       else if (url === '/v1.44/containers/worker/json') {

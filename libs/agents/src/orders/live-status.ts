@@ -10,12 +10,12 @@ export interface LiveStatus extends Pick<
   stale: boolean;
 }
 
-/** Interface, section 8: time limit in milliseconds for the provider's answer. */
+/** Time limit for the provider's answer in milliseconds (interface, section 8). */
 const guardMs = 3000;
 
 /**
- * Returns the agent's current status and the machine's state from its provider, or the last known state if the provider
- * does not answer.
+ * Returns the agent's current status and the machine's state from its provider. If the provider does not answer,
+ * returns the last known state of the machine.
  */
 export async function readLiveStatus(
   { database, machines, keyRing, clock }: MachineParts,

@@ -7,7 +7,7 @@ import { agentKeyOf } from '../agent-keys';
 import { moveAgent } from '../lifecycle/move-agent';
 import { close, endFailedWake } from './wake-machine';
 
-/** Gives the supervisor of local workers access to the agents. */
+/** Implements the access to agents that the supervisor of local workers needs. */
 @Injectable()
 export class LocalAgentRows implements LocalAgents {
   private readonly logger = new Logger(LocalAgentRows.name);

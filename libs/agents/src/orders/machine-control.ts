@@ -15,7 +15,7 @@ const forgottenMs = 5 * 60_000;
 
 interface Candidate {
   id: string;
-  /** Text, to the microsecond; a Date has only milliseconds. */
+  /** Time as text in microseconds, because a Date has only milliseconds. */
   at: string;
   status?: AgentStatus;
 }
@@ -28,12 +28,15 @@ interface Failure {
   reported: boolean;
 }
 
-/** Calls the providers of agents' machines, outside of every transaction. */
+/**
+ * Executes wakes, orders and recoveries by calls to the providers of the machines. No call is made within a database
+ * transaction.
+ */
 @Injectable()
 export class MachineControl {
   private readonly parts: MachineParts;
   private readonly working = new Map<string, Promise<void>>();
-  /** Rows whose last attempt in this process failed with an unexpected error. */
+  /** The last unexpected error of each row that failed in this process. */
   private readonly failures = new Map<string, Failure>();
 
   constructor(
@@ -46,7 +49,7 @@ export class MachineControl {
     this.parts = { database, machines, keyRing, clock };
   }
 
-  /** Makes one attempt of an open wake. */
+  /** Makes one attempt to wake a machine. */
   async wake(wakeId: string): Promise<void> {
     await wakeMachine(this.parts, wakeId);
   }
@@ -63,10 +66,10 @@ export class MachineControl {
   }
 
   /**
-   * Starts all due work: wakes and orders whose next attempt is due, and agents between two statuses without a wake or
-   * an order. It does not wait for providers, so a provider that hangs delays only its own machines. Therefore the next
-   * round reports the failures, and each round starts at most one page of each kind, after the page of the previous
-   * round.
+   * Starts all due work: wakes and orders whose next attempt is due, and agents that are starting, stopping or
+   * rebooting without a wake or an order. The sweep does not wait for providers, so a provider that hangs delays only
+   * its own machines. For this reason failures are reported by the next round. Each round starts at most one page of
+   * each kind of work and continues after the page of the previous round.
    */
   async sweep(round = new Round('sweep machines')): Promise<Record<'wakes' | 'orders' | 'lost', number>> {
     this.reportFailures(round);
@@ -110,7 +113,7 @@ export class MachineControl {
       const row = rowOf(one);
       const done = work(one)
         .then(() => void this.failures.delete(row))
-        // A failing row does not stop the others; it is tried again.
+        // A failing row does not stop the others, and is tried again later.
         .catch((error: unknown) => void this.failures.set(row, { error, at: performance.now(), reported: false }))
         .finally(() => this.working.delete(one.id));
       this.working.set(one.id, done);
@@ -121,7 +124,7 @@ export class MachineControl {
   private reportFailures(round: Round): void {
     for (const [row, failure] of this.failures) {
       if (!failure.reported) round.fail(row, failure.error);
-      // A row that this process has not tried again in this time was processed by another process.
+      // If this process has not tried the row again for five minutes, another process has processed the row.
       else if (performance.now() - failure.at > forgottenMs) this.failures.delete(row);
       else round.untried.add(row);
       failure.reported = true;
@@ -164,7 +167,7 @@ export class MachineControl {
     );
   }
 
-  /** Moves a starting agent without an open wake to offline. */
+  /** Moves a starting agent that has no open wake to offline. */
   private async abandonStart(agentId: string): Promise<void> {
     await this.database.transaction('system', async (tx) => {
       const [agent] = await tx.query<Pick<AgentEntity, 'organizationId'>>(

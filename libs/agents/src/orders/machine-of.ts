@@ -11,11 +11,11 @@ export interface MachineRow extends Pick<
   agentId: AgentEntity['id'];
 }
 
-/** The columns of `MachineRow`, over `a`. */
+/** The columns of `MachineRow`, for a statement with the agent `a`. */
 export const machineColumns = `
   a.id AS agent_id, a.organization_id, a.status, a.provider, a.provider_ref, a.provider_config`;
 
-/** Returns the agent's machine as its provider expects it. */
+/** Returns the agent's machine in the form that its provider expects. */
 export function machineOf(row: MachineRow, keyRing: KeyRing, clock: Clock): Machine {
   const { agentId, organizationId, providerRef, providerConfig } = row;
   return {

@@ -8,19 +8,19 @@ import type { MachineParts } from './wake-machine';
 export interface ControlLimits {
   /** Milliseconds within which a rebooted machine must report. */
   rebootTimeoutMs: number;
-  /** Milliseconds after which a stop ends with a result, even if the provider does not answer. */
+  /** Milliseconds after which a stop is ended as failed, even if the provider does not answer. */
   stopTimeoutMs: number;
 }
 
-/** An order that follows from an agent's status, and its progress. */
+/** An order to a machine, which follows from the agent's status, with the progress of the order. */
 export interface Order
   extends
     MachineRow,
     Pick<AgentControlEntity, 'attempt' | 'error' | 'refusals'>,
     Pick<AgentEntity, 'statusSource' | 'previousStatus' | 'drain'> {
-  /** Milliseconds since the agent got this status. */
+  /** Milliseconds since the agent has had its current status. */
   forMs: number;
-  /** Milliseconds since the provider accepted the order; null if it has not yet. */
+  /** Milliseconds since the provider accepted the order; null if the provider has not accepted it yet. */
   issuedAgoMs: number | null;
   neverSeen: boolean;
 }
@@ -28,8 +28,8 @@ export interface Order
 export const describeLimitMs = 5000;
 
 /**
- * Whether the machine's state shows that the provider executed an earlier attempt: its answer may have been lost, or
- * the effect may have come after the last check.
+ * Whether the machine's state shows that the provider has executed an earlier attempt. The provider's answer may have
+ * been lost, or the state may have changed after the last check.
  */
 export async function wasExecuted(
   { attempt }: Order,
@@ -58,9 +58,7 @@ export function withLease<T>(
   return holdLease(renew, work);
 }
 
-/**
- * Records that the provider accepted the order. A late answer changes nothing if the agent has another order by then.
- */
+/** Records that the provider accepted the order. If the agent has another order by now, nothing changes. */
 export async function recordIssued({ database }: MachineParts, { agentId, status }: Order): Promise<void> {
   await database.query(
     'system',
@@ -69,7 +67,7 @@ export async function recordIssued({ database }: MachineParts, { agentId, status
   );
 }
 
-/** Postpones the next attempt, and records a new error on the timeline. */
+/** Postpones the next attempt of the order, and records a new error on the timeline. */
 export async function postpone(
   { database }: MachineParts,
   order: Order,
@@ -104,7 +102,7 @@ export function isPermanent(error: unknown): boolean {
   return error instanceof MachineError && error.permanent;
 }
 
-/** Whether the provider answered and refused. */
+/** Whether the provider answered and refused the order. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof MachineError && error.fault !== 'unreachable';
 }

@@ -18,7 +18,9 @@ export interface AgentRef {
   agentId: string;
 }
 
-/** Provides agents with machines at a control plane of the test, and runs the dispatcher's sweeps over them. */
+/**
+ * Gives a test agents whose machines belong to a fake control plane, and runs the sweeps of the dispatcher for them.
+ */
 export function useMachines() {
   let harness: Harness;
   let db: Database;
@@ -37,7 +39,7 @@ export function useMachines() {
     });
     db = harness.db;
     machines = harness.app.nest.get(MachineControl);
-    // Like the dispatcher, but more often, and from two replicas.
+    // Runs the sweep like the dispatcher does, but more often, and from two replicas.
     const sweep = async () => {
       while (!over) {
         await Promise.all([machines.sweep(), machines.sweep()]);

@@ -4,7 +4,7 @@ import { VmModule } from '@muster/vm';
 import { LocalAgentRows } from './local-agents';
 import { MachineControl } from './machine-control';
 
-/** The providers for apps that switch machines on and off. */
+/** Provides the access to machine providers for apps that switch machines on and off. */
 @Module({
   imports: [VmModule, VaultModule],
   providers: [MachineControl, LocalAgentRows],

@@ -9,7 +9,7 @@ describe('orders to machines', () => {
   const { agentAt, wake, handshake, heartbeat, messages, eventNames, statusOf, wakesOf, becomes, count } = fixture;
 
   describe('a stop', () => {
-    it('stops the machine with one order', async () => {
+    it('concurrent workers stop a machine with one order', async () => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('stopping');
       await Promise.all([fixture.machines.control(agentRef.agentId), fixture.machines.control(agentRef.agentId)]);
@@ -19,7 +19,7 @@ describe('orders to machines', () => {
       expect(count('stop')).toBe(1);
     });
 
-    it('retries a stop that the control plane refuses twice', async () => {
+    it('a stop that the control plane refuses twice is retried', async () => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'fails';
       fixture.plane.failures = 2;
@@ -33,7 +33,7 @@ describe('orders to machines', () => {
     it.each([
       ['by hand', 'console', []],
       ['by the idle monitor', 'idle_monitor', ['idle_stop_failed']],
-    ])('restores the agent’s status after three refusals of a stop %s', async (_, statusSource, events) => {
+    ])('an agent gets its status back after three refusals of a stop %s', async (_, statusSource, events) => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'fails';
       for (const [previousStatus, drain, left] of [
@@ -52,13 +52,13 @@ describe('orders to machines', () => {
           [agentRef.agentId],
         );
         expect(entry!.message).toContain('It could not be stopped: The control plane answered the order to stop');
-        // The same boot stays valid, and jobs are dispatched again.
+        // The boot that is still running stays valid, and jobs are dispatched again.
         expect(await heartbeat(agentRef, 'old boot', previousStatus !== 'offline')).toMatchObject({ status: left });
         expect(await messages(agentRef, 'dispatch-agent')).toBeGreaterThan(0);
       }
     });
 
-    it('ends a stop within its time limit if the control plane does not answer', async () => {
+    it('a stop ends within its time limit if the control plane does not answer', async () => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'hangs';
       const agentRef = await agentAt('stopping', {
@@ -69,13 +69,13 @@ describe('orders to machines', () => {
       await becomes(agentRef, 'online');
     }, 60_000);
 
-    it('does not order a stop again if another process takes it over', async () => {
+    it('a stop is not ordered again if another process takes it over', async () => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'lies';
       const agentRef = await agentAt('stopping');
       await fixture.machines.control(agentRef.agentId);
       fixture.plane.state = 'stopping';
-      // As if the process had died after the provider's answer, before recording it.
+      // Simulates that the process died after the provider's answer and before it recorded the answer.
       await fixture.db.query(
         'system',
         'UPDATE agent_control SET issued_at = NULL, next_try_at = now() - make_interval(secs => 1) WHERE agent_id = $1',
@@ -90,7 +90,7 @@ describe('orders to machines', () => {
       expect(count('stop')).toBe(1);
     });
 
-    it('does not order a stop again if the machine has stopped or is stopping', async () => {
+    it('a stop is not ordered again if the machine has stopped or is stopping', async () => {
       fixture.plane.behaviour = 'lies';
       for (const state of ['stopped', 'stopping']) {
         fixture.plane.state = 'running';
@@ -98,7 +98,7 @@ describe('orders to machines', () => {
         const agentRef = await agentAt('stopping');
         await fixture.machines.control(agentRef.agentId);
         fixture.plane.state = state;
-        // As if the process had died before its check, and no process had continued for longer than the repeat
+        // Simulates that the process died before its check, and that no process continued for longer than the repeat
         // interval.
         await fixture.db.query(
           'system',
@@ -116,7 +116,7 @@ describe('orders to machines', () => {
       }
     });
 
-    it('waits for the machine to stop if the control plane accepts the stop and does nothing', async () => {
+    it('a stop waits for the machine if the control plane accepts the order and does nothing', async () => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'lies';
       const agentRef = await agentAt('stopping');
@@ -127,20 +127,20 @@ describe('orders to machines', () => {
       await becomes(agentRef, 'stopped');
     });
 
-    it('finds stopping and starting agents without a message in the sweep', async () => {
+    it('the sweep finds stopping and starting agents that have no queue message', async () => {
       const agentRef = await agentAt('stopping', { statusSince: new Date(Date.now() - 60_000) });
       await becomes(agentRef, 'stopped');
       const starting = await agentAt('starting', { statusSince: new Date(Date.now() - 60_000) });
       await becomes(starting, 'offline');
     });
 
-    it('records the success or failure of an idle stop', async () => {
+    it('the success or failure of an idle stop is recorded', async () => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('stopping', { statusSource: 'idle_monitor' });
       await fixture.machines.control(agentRef.agentId);
       await becomes(agentRef, 'stopped');
       expect(await eventNames(agentRef)).toEqual(['idle_stop_success']);
-      // A machine that could not be stopped is online if it still reports, otherwise offline.
+      // An agent whose machine could not be stopped is online if it still reports, otherwise offline.
       for (const [lastSeen, left] of [
         [new Date(), 'online'],
         [null, 'offline'],
@@ -154,7 +154,7 @@ describe('orders to machines', () => {
   });
 
   describe('a reboot', () => {
-    it('starts a machine that is off', async () => {
+    it('a reboot starts a machine that is off', async () => {
       fixture.plane.state = 'stopped';
       const agentRef = await agentAt('rebooting', { previousStatus: 'stopped' });
       await fixture.machines.control(agentRef.agentId);
@@ -163,7 +163,7 @@ describe('orders to machines', () => {
       expect(await statusOf(agentRef)).toBe('online');
     });
 
-    it('orders a reboot once, and ends it with the handshake of the new boot', async () => {
+    it('a reboot is ordered once, and ends with the handshake of the new boot', async () => {
       const agentRef = await agentAt('rebooting');
       await Promise.all([fixture.machines.control(agentRef.agentId), fixture.machines.control(agentRef.agentId)]);
       await waitFor('the order', () => count('reboot') === 1);
@@ -172,14 +172,14 @@ describe('orders to machines', () => {
       expect([await statusOf(agentRef), count('reboot')]).toEqual(['online', 1]);
     });
 
-    it('moves the agent to offline if the machine does not report after a reboot', async () => {
+    it('an agent whose machine does not report after a reboot is moved to offline', async () => {
       const agentRef = await agentAt('rebooting');
       await fixture.machines.control(agentRef.agentId);
       await becomes(agentRef, 'offline');
       expect(count('reboot')).toBe(1);
     });
 
-    it('sets the machine’s actual status if the control plane keeps refusing a reboot', async () => {
+    it('an agent gets its machine’s actual status if the control plane keeps refusing a reboot', async () => {
       fixture.plane.behaviour = 'fails';
       const agentRef = await agentAt('rebooting');
       await fixture.machines.control(agentRef.agentId);
@@ -188,7 +188,7 @@ describe('orders to machines', () => {
   });
 
   describe('a terminated agent', () => {
-    it('removes the machine, the keys and the open wake of a terminated agent', async () => {
+    it('the termination of an agent removes its machine and its keys, and cancels its open wake', async () => {
       const agentRef = await agentAt();
       await wake(agentRef);
       await fixture.db.transaction('system', (tx) =>
@@ -213,7 +213,7 @@ describe('orders to machines', () => {
     });
   });
 
-  it('writes an audit row with the name of the loop for orders without a user', async () => {
+  it('the audit row of an order without a user has the name of the loop', async () => {
     fixture.plane.state = 'running';
     const agentRef = await agentAt('stopping', { statusSource: 'idle_monitor' });
     await fixture.machines.control(agentRef.agentId);
@@ -231,7 +231,7 @@ describe('orders to machines', () => {
     ]);
   });
 
-  it('sets a new agent’s status from its control plane’s description', async () => {
+  it('a new agent gets its status from its control plane’s description', async () => {
     fixture.plane.state = 'running';
     const running = await agentAt('stopped', { lastSeen: null, bootId: null });
     await fixture.machines.control(running.agentId);

@@ -32,13 +32,14 @@ export async function rebootMachine(
   }
   if (issuedAgoMs !== null) return postpone(parts, order, { delayMs: rebootTimeoutMs - issuedAgoMs });
   try {
-    // If the agent was stopping before, the state stopping does not prove that the reboot has started.
+    // If the agent was stopping before the reboot, a machine that is stopping does not prove that the reboot has
+    // started.
     const signs: MachineState[] = order.previousStatus === 'stopping' ? ['starting'] : ['starting', 'stopping'];
     if (!(await wasExecuted(order, provider, machine, signs))) {
       await withLease(parts, order, () => provider.reboot(machine));
     }
     await recordIssued(parts, order);
-    // The handshake of the new boot ends the order; this is the case without a handshake.
+    // The handshake of the new boot normally ends the order. This check ends the order if no handshake arrives.
     await postpone(parts, order, { delayMs: rebootTimeoutMs });
   } catch (error) {
     const reason = reasonOf(error);

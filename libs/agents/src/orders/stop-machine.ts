@@ -16,12 +16,12 @@ import {
 } from './machine-order';
 import type { MachineParts } from './wake-machine';
 
-/** Milliseconds after which an accepted stop without an effect is ordered again. */
+/** Milliseconds after which a stop is ordered again if the provider accepted it but the machine is still on. */
 const repeatMs = 60_000;
 const pollIntervalMs = 500;
 /**
- * Number of refusals, after 0, 1 and 3 s, after which the stop fails. Jobs must not wait longer for a machine that the
- * provider does not stop.
+ * Number of refusals after which a stop fails; the attempts are made after 0, 1 and 3 s. Queued jobs must not wait
+ * longer for a machine that the provider does not stop.
  */
 const refusalsUntilFailed = 3;
 

@@ -20,9 +20,9 @@ export interface MachineParts {
 
 export interface WakeFacts {
   open: boolean;
-  /** The next attempt is due. */
+  /** Whether the next attempt of the wake is due. */
   due: boolean;
-  /** The deadline has passed. */
+  /** Whether the deadline of the wake has passed. */
   over: boolean;
   agentStatus: AgentStatus;
 }
@@ -33,7 +33,7 @@ export type WakeStep = 'none' | 'try' | 'later' | 'ready' | 'expire' | 'cancel';
 export function decideWakeStep({ open, due, over, agentStatus }: WakeFacts): WakeStep {
   if (!open) return 'none';
   if (agentStatus === 'terminated') return 'cancel';
-  // A heartbeat of the same boot brought the agent back online.
+  // A heartbeat of the same boot has moved the agent to online.
   if (isOn(agentStatus)) return 'ready';
   if (over) return 'expire';
   if (!due) return 'none';
@@ -43,9 +43,9 @@ export function decideWakeStep({ open, due, over, agentStatus }: WakeFacts): Wak
 interface Claimed extends MachineRow, Pick<AgentWakeEntity, 'attempt' | 'error'> {
   wakeId: string;
   step: WakeStep;
-  /** Milliseconds until the deadline. */
+  /** Milliseconds until the deadline of the wake. */
   leftMs: number;
-  /** The previous wake timed out because the machine did not report, and no job is on the machine. */
+  /** Whether the previous wake timed out because the machine did not report, and no job is assigned to the agent. */
   wasSilent: boolean;
 }
 
@@ -54,13 +54,14 @@ const maxRetryMs = 15_000;
 const describeLimitMs = 2000;
 
 /**
- * Executes one step of a wake. Several processes may call it for the same wake; each call decides again under the lock.
+ * Executes one step of a wake. Several processes may call this for the same wake; each call decides under the agent's
+ * lock what to do.
  */
 export async function wakeMachine(parts: MachineParts, wakeId: string): Promise<WakeStep> {
   const claimed = await parts.database.transaction('system', (tx) => claim(tx, wakeId));
   if (!claimed) return 'none';
   if (claimed.step === 'try') {
-    // A start that ends after the deadline finds the wake closed.
+    // A start that takes longer than the deadline finds the wake already closed.
     const done = tryToStart(parts, claimed).then(() => true);
     if (!(await within(claimed.leftMs, done, () => false))) await expire(parts, claimed);
   }
@@ -123,15 +124,16 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
   const provider = machines.get(claimed.provider);
   const machine = machineOf(claimed, keyRing, clock);
   try {
-    // The provider may have executed an earlier attempt whose answer was lost.
+    // An earlier attempt may have started the machine although its answer was lost, so the machine's state is read
+    // first.
     const known = attempt > 1 || wasSilent ? await describeWithin(provider, machine, describeLimitMs) : null;
-    const withLease = (work: () => Promise<void>) => holdLease(() => renew(parts, claimed), work);
+    const withLease = (work: () => Promise<void>) => holdLease(() => renewClaim(parts, claimed), work);
     if (wasSilent && known?.state === 'running') await withLease(() => rebootSilent(parts, claimed));
     else if (known?.state !== 'running' && known?.state !== 'starting') await withLease(() => provider.start(machine));
   } catch (error) {
     const reason = error instanceof MachineError ? error.message : `Starting failed: ${(error as Error).message}`;
     if (error instanceof MachineError && error.permanent) {
-      return finish(parts, claimed, { state: 'failed', eventType: 'wake_failed', reason });
+      return finishFailedWake(parts, claimed, { state: 'failed', eventType: 'wake_failed', reason });
     }
     const delayMs = Math.min(firstRetryMs * 2 ** (attempt - 1), maxRetryMs);
     await database.query(
@@ -142,7 +144,7 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
     );
     return;
   }
-  // The machine is started; the wake now waits for its report.
+  // The provider has started the machine. The wake now waits for the worker's report.
   await database.query(
     'system',
     `UPDATE agent_wake SET error = NULL, next_try_at = deadline WHERE id = $1 AND state = 'open'`,
@@ -150,10 +152,11 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
   );
 }
 
-/** Reboots a machine that is on but does not report. Starting it again would change nothing. */
+/** Reboots a machine that is on but does not report, because starting it again would change nothing. */
 async function rebootSilent({ database, machines, keyRing, clock }: MachineParts, claimed: Claimed): Promise<void> {
   const { organizationId, agentId } = claimed;
-  // Runs before the reboot: if the old boot reports now, it must get no work and must handshake with a new boot id.
+  // The current boot is marked as ended before the reboot. If the old boot reports now, it gets no work and must
+  // handshake with a new boot id.
   await database.query(
     'system',
     `UPDATE agent SET ended_boots = ${withEndedBoot('agent')} WHERE id = $1 AND status = 'starting'`,
@@ -168,8 +171,8 @@ async function rebootSilent({ database, machines, keyRing, clock }: MachineParts
   });
 }
 
-/** Renews the claim, unless another process has taken over the wake. */
-function renew({ database }: MachineParts, { wakeId, attempt }: Claimed): Promise<unknown> {
+/** Renews the process's claim on the wake, unless another process has taken over the wake. */
+function renewClaim({ database }: MachineParts, { wakeId, attempt }: Claimed): Promise<unknown> {
   return database.query(
     'system',
     `UPDATE agent_wake SET next_try_at = LEAST(deadline, muster_now() + $3 * interval '1 millisecond')
@@ -181,15 +184,15 @@ function renew({ database }: MachineParts, { wakeId, attempt }: Claimed): Promis
 
 async function expire(parts: MachineParts, claimed: Claimed): Promise<void> {
   const { error } = claimed;
-  if (error) return finish(parts, claimed, { state: 'failed', eventType: 'wake_failed', reason: error });
-  return finish(parts, claimed, {
+  if (error) return finishFailedWake(parts, claimed, { state: 'failed', eventType: 'wake_failed', reason: error });
+  return finishFailedWake(parts, claimed, {
     state: 'timeout',
     eventType: 'wake_timeout',
     reason: 'The machine did not report in time.',
   });
 }
 
-async function finish(
+async function finishFailedWake(
   parts: MachineParts,
   claimed: Claimed,
   end: { state: 'failed' | 'timeout'; eventType: WakeEnd; reason: string },
@@ -210,7 +213,7 @@ async function finish(
 
 type WakeEnd = 'wake_failed' | 'wake_timeout';
 
-/** Ends the agent's start after a failed wake: stopped or offline, by the state of its machine. */
+/** Moves the agent to stopped or offline after a failed wake, by the state of its machine. */
 export async function endFailedWake(
   tx: Transaction,
   { organizationId, agentId }: Pick<MachineRow, 'organizationId' | 'agentId'>,
@@ -233,7 +236,7 @@ export async function endFailedWake(
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
 }
 
-/** Closes a wake. Returns 0 if it was already closed. */
+/** Closes a wake. Returns 0 if the wake was already closed. */
 export async function close(
   tx: Transaction,
   wakeId: string,

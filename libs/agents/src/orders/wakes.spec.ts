@@ -13,7 +13,7 @@ describe('machines', () => {
     fixture;
 
   describe('a wake', () => {
-    it('joins concurrent requests into one wake and starts the machine once', async () => {
+    it('concurrent requests join one wake, and the machine is started once', async () => {
       const agentRef = await agentAt();
       const requests = await Promise.all(Array.from({ length: 20 }, () => wake(agentRef)));
       expect(new Set(requests.map(({ wakeId }) => wakeId)).size).toBe(1);
@@ -30,7 +30,7 @@ describe('machines', () => {
       expect(await wakesOf(agentRef)).toEqual([{ state: 'ready', attempt: 1, error: null }]);
     });
 
-    it('signs its requests to the control plane with the organization’s secret', async () => {
+    it('requests to the control plane are signed with the organization’s secret', async () => {
       const agentRef = await agentAt();
       await fixture.machines.wake((await wake(agentRef)).wakeId);
       await waitFor('a call', () => fixture.plane.signatures.length > 0);
@@ -38,7 +38,7 @@ describe('machines', () => {
       expect(fixture.plane.signatures.map((header) => verify(secrets, header, '', new Date()))).toContain('valid');
     });
 
-    it('makes a wake ready with the handshake of a new boot, and rejects reports of the stopped boot', async () => {
+    it('a wake becomes ready with the handshake of a new boot; reports of the stopped boot are rejected', async () => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('stopping');
       await fixture.machines.control(agentRef.agentId);
@@ -63,7 +63,7 @@ describe('machines', () => {
     it.each([
       ['a heartbeat', (agentRef: AgentRef) => heartbeat(agentRef, 'old boot')],
       ['a handshake', (agentRef: AgentRef) => handshake(agentRef, 'old boot')],
-    ])('makes a wake ready at once with %s of a boot that was only silent', async (_, report) => {
+    ])('a wake becomes ready at once with %s of a boot that was only silent', async (_, report) => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('offline');
       await wake(agentRef);
@@ -73,7 +73,7 @@ describe('machines', () => {
       expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    it('leaves an agent starting if its worker reports that it is unhealthy', async () => {
+    it('an agent stays in the status starting if its worker reports that it is unhealthy', async () => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('offline');
       await wake(agentRef);
@@ -81,7 +81,7 @@ describe('machines', () => {
       expect((await wakesOf(agentRef))[0]!.state).toBe('open');
     });
 
-    it('rejects the handshake of a silent boot that was rebooted', async () => {
+    it('the handshake of a silent boot is rejected after its machine was rebooted', async () => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('offline', { lastSeen: new Date(Date.now() - 3_600_000) });
       await wake(agentRef, { timeoutMs: 200 });
@@ -93,7 +93,7 @@ describe('machines', () => {
       expect(await statusOf(agentRef)).toBe('online');
     });
 
-    it('makes a wake ready if the machine comes back without a new boot', async () => {
+    it('a wake becomes ready if the machine comes back without a new boot', async () => {
       const agentRef = await agentAt('offline');
       await wake(agentRef);
       await fixture.db.transaction('system', (tx) =>
@@ -111,7 +111,7 @@ describe('machines', () => {
       expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    it('times out if the machine never reports, and sets the status that the provider describes', async () => {
+    it('a wake times out if the machine never reports; its provider’s description sets the status', async () => {
       fixture.plane.behaviour = 'lies';
       const agentRef = await agentAt();
       await wake(agentRef, { timeoutMs: 300 });
@@ -130,7 +130,7 @@ describe('machines', () => {
       expect(await eventNames(other)).toEqual(['wake_requested', 'wake_timeout']);
     });
 
-    it('times out once, in time, if the control plane hangs', async () => {
+    it('a wake times out once, in time, if the control plane hangs', async () => {
       fixture.plane.behaviour = 'hangs';
       const agentRef = await agentAt();
       await wake(agentRef, { timeoutMs: 300 });
@@ -138,7 +138,7 @@ describe('machines', () => {
       expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_timeout']);
     });
 
-    it('retries a failing provider, and fails with the provider’s error at the deadline', async () => {
+    it('a wake retries a failing provider, and fails with the provider’s error at the deadline', async () => {
       fixture.plane.behaviour = 'fails';
       const agentRef = await agentAt();
       await wake(agentRef, { timeoutMs: 2500 });
@@ -149,7 +149,7 @@ describe('machines', () => {
       expect(only!.attempt).toBeGreaterThan(1);
     });
 
-    it('succeeds if the provider recovers', async () => {
+    it('a wake succeeds if a failing provider recovers', async () => {
       fixture.plane.behaviour = 'fails';
       const agentRef = await agentAt();
       await wake(agentRef);
@@ -164,7 +164,7 @@ describe('machines', () => {
       ['external', {}, /cannot be started/],
       ['http', { baseUrl: 'http://169.254.169.254', ref: 'a' }, /not a public address/],
       ['ec2', { instanceId: 'i-12345678' }, /has no region/],
-    ])('fails at once with a permanent error: %s', async (provider, providerConfig, message) => {
+    ])('a wake with a permanent error of the provider %s fails at once', async (provider, providerConfig, message) => {
       const agentRef = await agentAt('offline', { provider, providerConfig, providerRef: null });
       await wake(agentRef);
       await becomes(agentRef, 'offline');
@@ -172,14 +172,14 @@ describe('machines', () => {
       expect(await wakesOf(agentRef)).toEqual([{ state: 'failed', attempt: 1, error: expect.stringMatching(message) }]);
     });
 
-    it('does not start the machine again if another process takes over a wake', async () => {
+    it('a wake that another process takes over does not start the machine again', async () => {
       const agentRef = await agentAt();
       await fixture.db.transaction('system', (tx) =>
         requestWake(tx, { ...agentRef, source: 'api', reason: 'test', timeoutMs: 20_000 }),
       );
       await waitFor('the start', () => count('start') === 1);
-      // As if the process had died after the provider's answer, before recording it. The record may be written only
-      // now.
+      // Simulates that the process died after the provider's answer and before it recorded the answer. The process may
+      // record it at this moment, so the update is repeated.
       await waitFor('another look', async () => {
         await fixture.db.query(
           'system',
@@ -192,7 +192,7 @@ describe('machines', () => {
       expect(count('start')).toBe(1);
     });
 
-    it('reboots a machine that is on but did not report after the previous wake', async () => {
+    it('a wake reboots a machine that is on but did not report after the previous wake', async () => {
       const agentRef = await agentAt();
       await wake(agentRef, { timeoutMs: 300 });
       await becomes(agentRef, 'offline');
@@ -204,7 +204,7 @@ describe('machines', () => {
       expect((await wakesOf(agentRef)).map(({ state }) => state)).toEqual(['timeout', 'ready']);
     });
 
-    it('marks a timed-out wake as ready if the machine boots late, and measures the boot', async () => {
+    it('a timed-out wake becomes ready if the machine boots late, and the boot is measured', async () => {
       const agentRef = await agentAt();
       await wake(agentRef, { timeoutMs: 300 });
       await becomes(agentRef, 'offline');
@@ -224,7 +224,7 @@ describe('machines', () => {
       expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_timeout']);
     });
 
-    it('leaves a wake timed out if the boot comes much later or is the boot that was silent', async () => {
+    it('a wake stays timed out if the boot comes much later or is the boot that was silent', async () => {
       const agentRef = await agentAt();
       await wake(agentRef, { timeoutMs: 300 });
       await becomes(agentRef, 'offline');
@@ -246,7 +246,7 @@ describe('machines', () => {
       }
     });
 
-    it('does not reboot a machine on which a job may be running', async () => {
+    it('a wake does not reboot a machine on which a job may be running', async () => {
       const agentRef = await agentAt();
       await wake(agentRef, { timeoutMs: 300 });
       await becomes(agentRef, 'offline');
@@ -262,7 +262,7 @@ describe('machines', () => {
       expect(count('reboot')).toBe(0);
     });
 
-    it('waits with a wake until a stopping machine has stopped', async () => {
+    it('a wake of a stopping machine starts it after it has stopped', async () => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('stopping');
       expect((await wake(agentRef)).joined).toBe(false);
@@ -274,7 +274,7 @@ describe('machines', () => {
       expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    it('makes a wake of an online agent ready at once, and refuses one of a terminated agent', async () => {
+    it('a wake of an online agent is ready at once, and a wake of a terminated agent is refused', async () => {
       const on = await agentAt('online');
       await wake(on);
       expect(await wakesOf(on)).toMatchObject([{ state: 'ready' }]);
@@ -294,7 +294,7 @@ describe('machines', () => {
         }),
       );
 
-    it('records a blocked wake once for each job, and rarely for callers without a job', async () => {
+    it('a blocked wake is recorded once for each job, and rarely for callers without a job', async () => {
       const agentRef = await agentAt();
       const [first, second] = ['01a1fce9-0000-7000-8000-000000000001', '01a1fce9-0000-7000-8000-000000000002'];
       for (const jobId of [first, first, second, first, undefined, undefined]) await blocked(agentRef, jobId);
@@ -305,13 +305,13 @@ describe('machines', () => {
   });
 
   describe('failures in a row', () => {
-    it('delays the next wake by 1, 2, 4 … 30 minutes', () => {
+    it('failed wakes in a row delay the next wake by 1, 2, 4 … 30 minutes', () => {
       expect([0, 1, 2, 3, 4, 5, 6, 7, 100].map((n) => wakeBackoffMs(n) / 60_000)).toEqual([
         0, 1, 2, 4, 8, 16, 30, 30, 30,
       ]);
     });
 
-    it('counts failed wakes since the last successful one', async () => {
+    it('the number of failed wakes in a row is counted since the last successful wake', async () => {
       const agentRef = await agentAt();
       const past = (state: string, minutes: number) =>
         fixture.db.query(
@@ -344,5 +344,5 @@ describe('the next step of a wake', () => {
     [{ open: true, due: true, over: false, agentStatus: 'rebooting' }, 'later'],
     [{ open: true, due: true, over: true, agentStatus: 'online' }, 'ready'],
     [{ open: true, due: true, over: true, agentStatus: 'terminated' }, 'cancel'],
-  ] as const)('%j: %s', (facts, step) => expect(decideWakeStep(facts)).toBe(step));
+  ] as const)('a wake with %j leads to the step %s', (facts, step) => expect(decideWakeStep(facts)).toBe(step));
 });

@@ -29,7 +29,7 @@ describe('an orphan', () => {
       { isOwned: false, claimed: { status: 'online', ending: false } as const },
       /another machine/,
     ],
-  ])('treats a machine as an orphan if %s', (_, input, facts, reason) => {
+  ])('a machine is an orphan if %s', (_, input, facts, reason) => {
     expect(decideOrphan({ ...machine, ...input }, facts, now)).toMatch(reason);
   });
 
@@ -40,32 +40,32 @@ describe('an orphan', () => {
     ['its agent is being terminated', {}, { isOwned: false, claimed: { ...ended, ending: true } }],
     ['it has not expired', { expiresAt: later }, { isOwned: false, claimed: null }],
     ['its agent is not terminated', {}, { isOwned: false, claimed: { status: 'stopped', ending: false } as const }],
-  ])('does not treat a machine as an orphan if %s', (_, input, facts) => {
+  ])('a machine is not an orphan if %s', (_, input, facts) => {
     expect(decideOrphan({ ...machine, ...input }, facts, now)).toBeNull();
   });
 });
 
 describe('an agent whose machine is gone', () => {
-  it('terminates an agent if the provider reports its machine as terminated, and moves it to offline if it is unknown', () => {
+  it('an agent is terminated if its machine is terminated, and moved to offline if its machine is unknown', () => {
     const agent = { status: 'stopped', lastSeenAgoMs: 10 } as const;
     expect(decideGone(agent, { listed: true }, 100)).toMatchObject({ to: 'terminated' });
     expect(decideGone(agent, { listed: false }, 100)).toMatchObject({ to: 'offline' });
   });
 
   it.each(['online', 'draining', 'starting', 'stopping', 'rebooting', 'terminated'] as const)(
-    'leaves an agent alone while it is %s',
+    'an agent whose machine is gone does not change while the agent is %s',
     (status) => {
       expect(decideGone({ status, lastSeenAgoMs: null }, { listed: true }, 100)).toBeNull();
     },
   );
 
-  it('ignores the provider while the agent reports', () => {
+  it('a missing machine is ignored while its agent reports', () => {
     expect(decideGone({ status: 'offline', lastSeenAgoMs: 50 }, { listed: true }, 100)).toBeNull();
     expect(decideGone({ status: 'offline', lastSeenAgoMs: 150 }, { listed: true }, 100)).not.toBeNull();
   });
 });
 
-it('confirms a finding after the confirmation time, and again after the same time since the last action', () => {
+it('a finding is confirmed after the confirmation time, and again that long after the last action', () => {
   const at = (agoMs: number) => new Date(now.getTime() - agoMs);
   expect(isConfirmed({ firstSeenAt: at(99), actedAt: null }, now, 100)).toBe(false);
   expect(isConfirmed({ firstSeenAt: at(100), actedAt: null }, now, 100)).toBe(true);

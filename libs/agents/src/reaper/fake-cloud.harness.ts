@@ -6,12 +6,12 @@ import {
   type MachineProvider,
 } from '@muster/vm';
 
-/** A fake cloud with one region. */
+/** A fake cloud provider with one region. */
 export class FakeCloud implements MachineProvider {
   readonly isShared = true;
   readonly machines = new Map<string, ListedMachine>();
   readonly stopped: string[] = [];
-  /** Machines that exist but that the cloud refuses to describe. */
+  /** Names of machines that exist but that the cloud refuses to describe. */
   readonly refused = new Set<string>();
   silent = false;
   hangs = false;

@@ -5,7 +5,7 @@ import { appendTimeline } from '@muster/timeline';
 import { decideGone, type Finding, isConfirmed } from './decide-machines';
 import type { Place } from './survey-place';
 
-/** Handles one agent whose machine its provider does not have. */
+/** Handles one agent whose provider does not have its machine. */
 export function handleMissingMachine(
   database: Database,
   { place, agentId, listed }: { place: Place; agentId: string; listed: boolean },
@@ -45,7 +45,7 @@ async function decide(
     appendTimeline(tx, agentRef, [{ kind: 'provisioning', source: 'watchdog', level: 'warn', message }]);
     return 'found';
   }
-  // The move to offline is made once; a machine that is found again ends the finding.
+  // The move to offline is made only once. When the machine is found again, the finding is deleted.
   const isRecorded = finding!.actedAt !== null && to === 'offline';
   if (isRecorded || !isConfirmed({ ...finding!, actedAt: null }, now, confirmMs)) return 'known';
   await tx.execute(`UPDATE agent SET vm_state = 'gone', vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`, [

@@ -5,7 +5,7 @@ import type { ListedMachine, Machine, MachineProvider } from '@muster/vm';
 import { Logger } from '@nestjs/common';
 import { appendTimeline } from '@muster/timeline';
 import { decideOrphan, type Finding, isConfirmed } from './decide-machines';
-import { isMachineOf, type Place, unless } from './survey-place';
+import { isMachineOf, type Place, withinLimit } from './survey-place';
 
 export interface OrphanLimits {
   confirmMs: number;
@@ -22,7 +22,7 @@ interface Claimed extends Pick<AgentEntity, 'organizationId' | 'status'> {
 const stopLimitMs = 30_000;
 const logger = new Logger('reaper');
 
-/** Handles one machine that no agent seems to own, and stops it if the finding is confirmed. */
+/** Handles one machine that seems to belong to no agent. If the finding is confirmed, stops the machine. */
 export async function handleOrphan(
   database: Database,
   provider: MachineProvider,
@@ -34,19 +34,24 @@ export async function handleOrphan(
   const { owner, reason } = decided;
   const subject = `${place.provider} machine ${found.ref}`;
   try {
-    await unless(limits.signal, stopLimitMs, provider.stop(machineOfOrphan(place.asking, found)));
+    await withinLimit(limits.signal, stopLimitMs, provider.stop(machineOfOrphan(place.asking, found)));
   } catch (error) {
     const message = (error as Error).message;
     logger.error(`could not stop ${subject} (${reason}): ${message}`);
     await database.transaction('system', async (tx) => {
       await tx.execute(`UPDATE machine_finding SET acted_at = NULL ${whereOrphan}`, keyOf(place, found));
-      record(tx, owner, 'error', `the machine ${found.ref}, which no agent owns, could not be stopped: ${message}`);
+      recordOnTimeline(
+        tx,
+        owner,
+        'error',
+        `the machine ${found.ref}, which no agent owns, could not be stopped: ${message}`,
+      );
     });
     return 'failed';
   }
   logger.warn(`stopped ${subject}: ${reason}`);
   await database.transaction('system', (tx) => {
-    record(tx, owner, 'warn', `the machine ${found.ref} was stopped: ${reason}`);
+    recordOnTimeline(tx, owner, 'warn', `the machine ${found.ref} was stopped: ${reason}`);
     return Promise.resolve();
   });
   return 'stopped';
@@ -59,7 +64,7 @@ interface Owner {
 
 const whereOrphan = `WHERE kind = 'orphan' AND provider = $1 AND place = $2 AND ref = $3`;
 
-/** Decides under a lock, so that one replica at a time uses the current rows. */
+/** Decides about the machine under a lock, so that only one replica at a time does, and with the current rows. */
 async function decide(
   tx: Transaction,
   { place, found }: { place: Place; found: ListedMachine },
@@ -68,13 +73,13 @@ async function decide(
 ): Promise<{ step: Step; reason: string; owner: Owner | null }> {
   const none = { reason: '', owner: null };
   if (!(await tryLock(tx, 'reaper', place.provider, place.name, found.ref))) return { step: 'known', ...none };
-  if (provider.isShared && !(await isOrganizations(tx, found))) return { step: 'not ours', ...none };
+  if (provider.isShared && !(await hasOrganizationTag(tx, found))) return { step: 'not ours', ...none };
   const agentId = found.agentId && isUuid(found.agentId) ? found.agentId : null;
   const rows = await tx.query<Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>>(
     `SELECT a.id AS agent_id, a.organization_id, a.status, a.provider_ref, a.provider_config,
             EXISTS (SELECT FROM agent_control c WHERE c.agent_id = a.id AND a.status = 'terminated') AS ending
      FROM agent a WHERE a.provider = $1 AND (a.id = $2 OR a.provider_ref = ANY($3))`,
-    [place.provider as AgentProvider, agentId, [found.ref, ...(found.id ? namesOf(found.id) : [])]],
+    [place.provider as AgentProvider, agentId, [found.ref, ...(found.id ? containerNames(found.id) : [])]],
     'reaper_owner',
   );
   const here = (row: Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>) =>
@@ -90,7 +95,7 @@ async function decide(
     await tx.execute(`DELETE FROM machine_finding ${whereOrphan}`, key);
     return { step: 'owned', ...none };
   }
-  // A place's report about another organization's agent is not recorded on that agent's timeline.
+  // A place's report about the agent of another organization is not recorded on that agent's timeline.
   const owner =
     claimed && agentId && here({ ...claimed, agentId }) ? { organizationId: claimed.organizationId, agentId } : null;
   const [finding] = await tx.query<Finding & { isNew: boolean }>(
@@ -103,27 +108,33 @@ async function decide(
   const { isNew } = finding!;
   if (isNew) {
     logger.warn(`found ${place.provider} machine ${found.ref} at ${place.name} in the state ${found.state}: ${reason}`);
-    record(tx, owner, 'warn', `its provider has the machine ${found.ref}, which is ${found.state}: ${reason}`);
+    recordOnTimeline(
+      tx,
+      owner,
+      'warn',
+      `its provider has the machine ${found.ref}, which is ${found.state}: ${reason}`,
+    );
   }
   const isOn = found.state === 'running' || found.state === 'starting';
   if (isNew || !isOn || !stops || !isConfirmed(finding!, now, confirmMs)) {
     return { step: isNew ? 'found' : 'known', reason, owner };
   }
-  // No other replica stops it during this time. If this process ends first, a later pass stops it.
+  // The time of the action keeps other replicas from stopping the machine for the confirmation time. If this process
+  // dies before the stop, a later pass stops the machine.
   await tx.execute(`UPDATE machine_finding SET acted_at = muster_now() ${whereOrphan}`, key);
   return { step: 'stop', reason, owner };
 }
 
 /**
- * Whether the machine has the tag of an organization of this service. Other machines belong to other services and are
- * left alone.
+ * Whether the machine has the tag of an organization of this service. Machines without such a tag may belong to other
+ * services and are not changed.
  */
-async function isOrganizations(tx: Transaction, { organizationId }: ListedMachine): Promise<boolean> {
+async function hasOrganizationTag(tx: Transaction, { organizationId }: ListedMachine): Promise<boolean> {
   if (!organizationId || !isUuid(organizationId)) return false;
   return (await tx.query('SELECT FROM organization WHERE id = $1', [organizationId])).length > 0;
 }
 
-function record(tx: Transaction, owner: Owner | null, level: 'warn' | 'error', message: string): void {
+function recordOnTimeline(tx: Transaction, owner: Owner | null, level: 'warn' | 'error', message: string): void {
   if (owner) appendTimeline(tx, owner, [{ kind: 'provisioning', source: 'watchdog', level, message }]);
 }
 
@@ -131,8 +142,8 @@ function keyOf(place: Place, { ref }: ListedMachine): string[] {
   return [place.provider, place.name, ref];
 }
 
-/** Returns a container's long id and its usual short form. */
-function namesOf(id: string): string[] {
+/** Returns the long id of a container and the short form that Docker usually shows. */
+function containerNames(id: string): string[] {
   return [id, id.slice(0, 12)];
 }
 

@@ -47,7 +47,7 @@ describe('the reaper', () => {
 
   const pass = (input: Partial<Parameters<typeof reapMachines>[1]> = {}) =>
     reapMachines(parts, { confirmMs, stopsOrphans: true, signal: ending.signal, ...input });
-  /** Moves all findings into the past by this time. */
+  /** Moves the times of all findings into the past by this number of milliseconds. */
   const elapse = (ms = confirmMs) =>
     db.query(
       'system',
@@ -73,7 +73,7 @@ describe('the reaper', () => {
     });
     return { id, organizationId };
   };
-  /** Adds a machine with the tag of the tests' organization. */
+  /** Adds a machine that has the tag of the test's organization. */
   const tagged = (ref: string, input: object = {}) => cloud.add(ref, { organizationId: tenantId, ...input });
   const rowOf = async (id: string) => (await db.query<any>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0];
   const entriesOf = async (id: string) =>
@@ -85,7 +85,7 @@ describe('the reaper', () => {
       )
     ).map(({ message }) => message);
 
-  it('reports a machine whose agent is terminated, and stops it in a later pass, once', async () => {
+  it('the reaper reports a machine whose agent is terminated, and stops it once in a later pass', async () => {
     const { id } = await agentOf('i-1', 'terminated');
     const owned = await agentOf('i-2');
     tagged('i-1', { agentId: id });
@@ -111,7 +111,7 @@ describe('the reaper', () => {
     expect(await rowOf(owned.id)).toMatchObject({ status: 'stopped' });
   });
 
-  it('stops each orphan once, with concurrent passes of several replicas', async () => {
+  it('concurrent passes of several reapers stop each orphan once', async () => {
     for (let i = 0; i < 5; i += 1) tagged(`i-${i}`, { agentId: newId() });
     await agentOf('i-owned');
     tagged('i-owned');
@@ -123,7 +123,7 @@ describe('the reaper', () => {
     expect(cloud.stopped.sort()).toEqual(['i-0', 'i-1', 'i-2', 'i-3', 'i-4']);
   });
 
-  it('stops an orphan again that was started again', async () => {
+  it('the reaper stops an orphan again that was started again', async () => {
     await agentOf('i-owned');
     const orphan = tagged('i-1', { agentId: newId() });
     await pass();
@@ -137,7 +137,7 @@ describe('the reaper', () => {
     expect(cloud.stopped).toEqual(['i-1', 'i-1']);
   });
 
-  it('tries a failed stop again in the next pass, and records the failure', async () => {
+  it('the reaper records a failed stop of an orphan and retries the stop in the next pass', async () => {
     const { id } = await agentOf('i-1', 'terminated');
     tagged('i-1', { agentId: id });
     await pass();
@@ -149,7 +149,7 @@ describe('the reaper', () => {
     expect(await entriesOf(id)).toContainEqual(expect.stringContaining('could not be stopped: Not now.'));
   });
 
-  it('only reports orphans if it is configured to', async () => {
+  it('the reaper reports orphans without stopping them if it is configured so', async () => {
     await agentOf('i-owned');
     tagged('i-1', { agentId: newId() });
     await pass({ stopsOrphans: false });
@@ -159,7 +159,7 @@ describe('the reaper', () => {
     expect(await findings()).toHaveLength(2);
   });
 
-  it('leaves a machine alone that got an agent between two passes', async () => {
+  it('the reaper does not stop a machine that got an agent between two passes', async () => {
     await agentOf('i-owned');
     tagged('i-owned');
     tagged('i-1', { agentId: newId() });
@@ -171,7 +171,7 @@ describe('the reaper', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('restarts the confirmation of a machine that was missing in between', async () => {
+  it('the confirmation time of an orphan starts again if the machine was missing in between', async () => {
     await agentOf('i-owned');
     tagged('i-owned');
     const orphan = tagged('i-1', { agentId: newId() });
@@ -185,7 +185,7 @@ describe('the reaper', () => {
     expect(cloud.stopped).toEqual([]);
   });
 
-  it('changes no finding if a provider does not answer, and ends at once on shutdown if it hangs', async () => {
+  it('the reaper changes nothing if a provider does not answer, and ends at once on shutdown', async () => {
     const { id } = await agentOf('i-1', 'offline');
     tagged('i-2', { agentId: newId() });
     await pass();
@@ -201,7 +201,7 @@ describe('the reaper', () => {
     expect(Date.now() - began).toBeLessThan(9000);
   });
 
-  it('terminates an agent whose machine was terminated, after a second check, and enqueues the remaining work', async () => {
+  it('the reaper terminates an agent whose machine was terminated, after a second check', async () => {
     const { id } = await agentOf('i-1');
     const bystander = await agentOf('i-2');
     tagged('i-1', { agentId: id, state: 'gone' });
@@ -223,7 +223,7 @@ describe('the reaper', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('moves an agent with an unknown machine to offline, records it once, and drops the finding when the machine is back', async () => {
+  it('the reaper moves an agent with an unknown machine to offline once, until the machine is back', async () => {
     const { id } = await agentOf('i-1');
     await pass();
     await elapse();
@@ -237,7 +237,7 @@ describe('the reaper', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('ignores agents that report or have an order in progress', async () => {
+  it('the reaper ignores agents that report or have an order in progress', async () => {
     const ids = await Promise.all([
       agentOf('i-1', 'online', { lastSeen: new Date() }),
       agentOf('i-2', 'starting'),
@@ -254,7 +254,7 @@ describe('the reaper', () => {
   });
 
   describe('at a shared place', () => {
-    it('ignores machines without the tag of an organization of this service', async () => {
+    it('the reaper ignores machines without the tag of an organization of this service', async () => {
       const { id } = await agentOf('i-1', 'terminated');
       const other = await makeOrganization(db);
       cloud.add('i-1', { agentId: id });
@@ -271,7 +271,7 @@ describe('the reaper', () => {
       expect(await entriesOf(id)).toEqual([]);
     });
 
-    it('never matches an agent with another organization’s machine, even with the same name', async () => {
+    it('the reaper never matches an agent with another organization’s machine of the same name', async () => {
       const ownAgent = await agentOf('i-1', 'terminated');
       const otherAgent = await agentOf('i-1', 'stopped', { organizationId: (await makeOrganization(db)).id });
       tagged('i-1', { agentId: ownAgent.id, state: 'gone' });
@@ -279,7 +279,8 @@ describe('the reaper', () => {
       await pass();
       await elapse();
       await pass();
-      // The machine's state belongs to the other agent. Its own agent is terminated, so it is stopped.
+      // The other organization's agent is not changed by the state of this machine. The machine's own agent is
+      // terminated, so the machine is stopped.
       expect(await rowOf(otherAgent.id)).toMatchObject({ status: 'stopped', vmState: 'stopped' });
       cloud.machines.get('i-1')!.state = 'running';
       await pass();
@@ -288,7 +289,7 @@ describe('the reaper', () => {
       expect(cloud.stopped).toEqual(['i-1']);
     });
 
-    it('checks the other machines if the provider refuses to describe some', async () => {
+    it('the reaper checks the other machines if the provider refuses to describe some', async () => {
       const { id } = await agentOf('i-gone');
       for (const ref of ['i-1', 'i-2', 'i-3', 'i-4', 'i-5']) {
         await agentOf(ref);
@@ -299,14 +300,14 @@ describe('the reaper', () => {
     });
   });
 
-  it('lists all machines of a place in one request', async () => {
+  it('the reaper lists all machines of a provider’s location in one request', async () => {
     for (let i = 0; i < 20; i += 1) tagged(`i-${i}`, { agentId: (await agentOf(`i-${i}`)).id });
     await pass();
     expect(cloud.lists).toBe(1);
     expect(await findings()).toEqual([]);
   });
 
-  it('counts findings in the Prometheus metrics', async () => {
+  it('the reaper counts findings in the Prometheus metrics', async () => {
     await agentOf('i-1', 'offline', {
       provider: 'docker',
       providerConfig: { container: 'x', host: 'tcp://10.0.0.1:1' },

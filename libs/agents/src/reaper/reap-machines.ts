@@ -36,14 +36,14 @@ interface Tally {
   round: Round;
 }
 
-/** Time after the end of a place's last agent for which the place is still checked. */
+/** Time for which a place is still checked after its last agent was terminated. */
 const rememberedFor = '30 days';
 const listable = ['local', 'http', 'ec2', 'docker'];
 const concurrency = 4;
 
 /**
- * Makes one pass over the machines at all providers. Any number of replicas may make a pass at the same time: they
- * query the providers outside of every transaction, and decide about each machine under its lock with the current rows.
+ * Makes one pass over the machines at all providers. Several replicas may make passes at the same time: the providers
+ * are queried outside of every transaction, and each machine is decided about under a lock with the current rows.
  */
 export async function reapMachines(
   parts: ReaperParts,
@@ -67,7 +67,7 @@ export async function reapMachines(
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));
-  // Removes findings of places that are no longer checked, and of agents that were terminated.
+  // Deletes findings of places that are no longer checked, and findings about agents that were terminated.
   await parts.database.query(
     'system',
     `DELETE FROM machine_finding f
@@ -102,7 +102,7 @@ async function findPlaces({ database, machines, keyRing, clock }: ReaperParts): 
     const place = add(row.provider, machine);
     if (row.status !== 'terminated') place?.living.push({ ...row, machine });
   }
-  // The deployment's own places are checked even without an agent.
+  // The places of this deployment itself (local workers and Docker) are checked even if they have no agent.
   const home = { agentId: nilId, organizationId: nilId, providerRef: null, providerConfig: {}, sign: () => '' };
   for (const provider of ['local', 'docker']) add(provider, home);
   return [...places.values()];
@@ -124,7 +124,7 @@ async function reapPlace(
   try {
     survey = await surveyPlace(provider, place, { signal });
   } catch (error) {
-    // A place that does not answer changes no finding.
+    // If a place does not answer, its findings stay unchanged.
     counts.silentPlaces += 1;
     round.fail(`${place.provider} at ${place.name}`, error);
     return;
@@ -142,7 +142,7 @@ async function reapPlace(
     (found) => found.agentId !== null && found.state !== 'gone' && !isOwned(found),
   );
   for (const found of unowned ?? []) {
-    await oneOf({ counts, round }, `${place.provider} machine ${found.ref}`, async () => {
+    await handleRow({ counts, round }, `${place.provider} machine ${found.ref}`, async () => {
       const step = await handleOrphan(database, provider, { place, found }, { confirmMs, stops, signal });
       if (step === 'found') counts.orphansFound += 1;
       if (step === 'stopped') counts.orphansStopped += 1;
@@ -150,14 +150,15 @@ async function reapPlace(
     });
   }
   for (const { agentId, listed } of survey.gone) {
-    await oneOf({ counts, round }, `agent ${agentId}`, async () => {
+    await handleRow({ counts, round }, `agent ${agentId}`, async () => {
       const step = await handleMissingMachine(database, { place, agentId, listed }, confirmMs);
       if (step === 'found') counts.goneFound += 1;
       if (step === 'terminated') counts.goneTerminated += 1;
       if (step === 'offline') counts.goneOffline += 1;
     });
   }
-  // Deletes findings that this pass did not confirm. If one is found again, its confirmation time restarts.
+  // Deletes the findings that this pass did not confirm. If the same machine is found again, its confirmation time
+  // starts again.
   await database.query(
     'system',
     `DELETE FROM machine_finding
@@ -168,8 +169,8 @@ async function reapPlace(
   );
 }
 
-/** Runs the work for one row. A failing row does not stop the others; the next pass tries it again. */
-async function oneOf({ counts, round }: Tally, subject: string, work: () => Promise<void>): Promise<void> {
+/** Runs the work for one row. A failing row does not stop the others, and the next pass tries it again. */
+async function handleRow({ counts, round }: Tally, subject: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {

@@ -62,7 +62,7 @@ describe('the reaper over a control plane', () => {
   };
   const reaper = () => harness.app.nest.get(Reaper);
 
-  it('stops a listed machine without an agent in the second pass, with the organization’s signature, and counts it', async () => {
+  it('the reaper stops a terminated agent’s machine in the second pass with a signed request', async () => {
     const { id, organizationId } = await agentOf('vm-1', 'terminated');
     listed = [
       { ref: 'vm-1', agentId: id, state: 'running' },
@@ -79,7 +79,7 @@ describe('the reaper over a control plane', () => {
     expect(text).toContain('muster_reaper_actions_total{action="orphansStopped"} 1');
   });
 
-  it('describes each machine if the control plane has no list', async () => {
+  it('the reaper requests each machine’s description if the control plane has no list', async () => {
     listed = null;
     const { id } = await agentOf('vm-2', 'stopped');
     expect(await reaper().runOnce()).toMatchObject({ goneFound: 1, goneOffline: 0 });

@@ -44,11 +44,11 @@ export class Reaper {
     for (const kind of ['orphan', 'gone']) {
       this.metrics.machineFindings.set({ kind }, rows.find((row) => row.kind === kind)?.count ?? 0);
     }
-    // The number of checked places is not reported, so that a round without findings counts as quiet.
+    // The number of checked places is reported as 0, so that a round without findings counts as quiet.
     return { ...counts, places: 0 };
   }
 
-  /** Aborts a running pass, so that a slow provider does not delay the shutdown. */
+  /** Aborts a running pass, so that a slow provider does not delay the shutdown of the app. */
   end(): void {
     this.ending.abort();
   }

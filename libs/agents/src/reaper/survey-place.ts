@@ -4,21 +4,27 @@ import { canWake } from '../lifecycle/agent-life';
 import type { MachineRow } from '../orders/machine-of';
 
 interface SurveyedAgent extends MachineRow {
-  /** The row as its provider expects it. */
+  /** The agent's machine in the form that its provider expects. */
   machine: Machine;
 }
 
-/** The agents whose machines a provider lists together. */
+/**
+ * A place of a provider, such as a region or a Docker host, whose machines the provider lists together, with its
+ * agents.
+ */
 export interface Place {
   provider: string;
   name: string;
-  /** One of the agents, or of those that were there until recently, whose credentials the queries use. */
+  /**
+   * A machine at this place whose credentials the queries use: that of a current agent or of one that was terminated
+   * recently.
+   */
   asking: Machine;
   living: SurveyedAgent[];
 }
 
 export interface Survey {
-  /** Null if the place has no list of its machines. */
+  /** The listed machines; null if the provider cannot list the machines of this place. */
   machines: ListedMachine[] | null;
   gone: { agentId: string; listed: boolean }[];
   there: string[];
@@ -34,13 +40,13 @@ const concurrency = 4;
 const failuresUntilLeft = 3;
 
 /**
- * Lists the machines of a place and finds the agents whose machines it does not have. Throws if the place does not
- * answer.
+ * Lists the machines of a place and finds the agents whose machines the place does not have. Throws if the place does
+ * not answer.
  */
 export async function surveyPlace(provider: MachineProvider, place: Place, limits: SurveyLimits): Promise<Survey> {
-  const machines = await unless(limits.signal, listLimitMs, provider.list!(place.asking));
+  const machines = await withinLimit(limits.signal, listLimitMs, provider.list!(place.asking));
   const survey: Survey = { machines, gone: [], there: [] };
-  // A local machine is created again from its folder at each start, so it cannot be missing.
+  // A local machine is created from its folder at each start, so it cannot be missing.
   if (place.provider === 'local') return survey;
   let failures = 0;
   const left = [...place.living];
@@ -56,8 +62,8 @@ export async function surveyPlace(provider: MachineProvider, place: Place, limit
 }
 
 /**
- * Whether the listed machine is the agent's machine. At a shared place it must also have the tag of the agent's
- * organization.
+ * Whether the listed machine belongs to the agent. At a place that several organizations share, the machine must also
+ * have the tag of the agent's organization.
  */
 export function isMachineOf(
   { isShared }: MachineProvider,
@@ -69,7 +75,10 @@ export function isMachineOf(
   return listed.ref === ref || (listed.id?.startsWith(ref) ?? false);
 }
 
-/** Returns false if the provider did not answer. */
+/**
+ * Checks whether the agent's machine exists and adds the result to the survey. Returns false if the provider did not
+ * answer.
+ */
 async function surveyAgent(
   provider: MachineProvider,
   agent: SurveyedAgent,
@@ -79,12 +88,13 @@ async function surveyAgent(
   const { agentId, status, machine } = agent;
   const listed = survey.machines?.find((each) => isMachineOf(provider, each, agent)) ?? null;
   let state = listed?.state ?? null;
-  // In any other status the machine reports or an order to it is in progress.
+  // Only stopped and offline agents are checked: in any other status the machine reports, or an order to it is in
+  // progress.
   if (!listed && canWake(status)) {
     try {
-      ({ state } = await unless(signal, describeLimitMs, provider.describe(machine)));
+      ({ state } = await withinLimit(signal, describeLimitMs, provider.describe(machine)));
     } catch (error) {
-      // A permanent error is an answer too, so the other machines of the place are still checked.
+      // A permanent error is an answer of the provider too, so the other machines of the place are still checked.
       return error instanceof MachineError && error.permanent;
     }
   }
@@ -96,8 +106,8 @@ async function surveyAgent(
   return true;
 }
 
-/** Returns the work's result. Throws if it takes too long or the service is shutting down. */
-export function unless<T>(signal: AbortSignal, limitMs: number, work: Promise<T>): Promise<T> {
+/** Returns the result of the work. Throws if the work takes longer than the limit or the service is shutting down. */
+export function withinLimit<T>(signal: AbortSignal, limitMs: number, work: Promise<T>): Promise<T> {
   const late = (ended: boolean): never => {
     throw new MachineError(
       'unreachable',

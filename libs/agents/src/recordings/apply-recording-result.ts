@@ -1,20 +1,20 @@
 import type { CommandKind, RecordingKind, RecordingStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 
-/** The status in which a recording waits for the end of a command of this kind. */
+/** The status of a recording while a command of this kind is in progress. */
 const waitsIn: Partial<Record<CommandKind, RecordingStatus>> = {
   start_recording: 'starting',
   stop_recording: 'stopping',
 };
 
-/** A worker's report about a recording: the keys of the uploaded files, and the kind of the recording. */
+/** A worker's report about a recording: the keys of the files that it uploaded, and the kind of the recording. */
 export interface RecordingOutput {
   video: string | null;
   events: string | null;
   kind: RecordingKind | null;
 }
 
-/** Reads a worker's report. An older worker that only records videos sends one file as `key`. */
+/** Parses a worker's report about a recording. Older workers record only videos and send the video's key as `key`. */
 export function recordingOutputOf(output: unknown): RecordingOutput {
   const report = (typeof output === 'object' && output !== null ? output : {}) as Record<string, unknown>;
   const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
@@ -29,7 +29,6 @@ export function recordingOutputOf(output: unknown): RecordingOutput {
 
 const noReason = 'The worker gave no reason.';
 
-/** An ended command of a recording. */
 interface EndedCommand {
   agentId: string;
   kind: CommandKind;
@@ -39,8 +38,8 @@ interface EndedCommand {
 }
 
 /**
- * Applies the result of a recording's command. A late result changes nothing, because the recording has another status
- * by then.
+ * Applies the result of a command to its recording. A late result changes nothing, because the recording already has
+ * another status.
  */
 export function applyRecordingResult(
   tx: Transaction,
@@ -49,7 +48,7 @@ export function applyRecordingResult(
 ): void {
   if (!recordingId || !waitsIn[kind]) return;
   if (status === 'failed') {
-    // A recording that never started has failed, even if its stop is in progress.
+    // If the start failed, the recording has failed, even if a stop command is in progress.
     const from: RecordingStatus[] = kind === 'start_recording' ? ['starting', 'stopping'] : ['stopping'];
     tx.defer(
       `UPDATE recording SET status = 'failed', error = $3, ended_at = muster_now()
@@ -80,7 +79,7 @@ export function applyRecordingResult(
   }
 }
 
-/** Fails the recordings that waited for commands which ended without a worker's result. */
+/** Fails the recordings whose commands ended without a result of the worker. */
 export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
   const waiting = ended.filter(({ kind, recordingId }) => recordingId && waitsIn[kind]);
   if (waiting.length === 0) return;
@@ -98,9 +97,9 @@ export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
 }
 
 /**
- * Fails the recordings of an ended boot, because each start of a worker is a new boot and a recording ends with its
- * worker. A stopping recording is left to its command: its file may already be uploaded and the result on its way.
- * Otherwise the new worker reports an error.
+ * Fails the recordings of the agent's previous boot, because a recording ends with the worker that makes it. A
+ * recording that is stopping is left out: the worker may already have uploaded its file and be sending the result;
+ * otherwise the new worker reports an error for the stop.
  */
 export function failRecordingsOfOldBoot(tx: Transaction, agentRef: { organizationId: string; agentId: string }): void {
   tx.defer(

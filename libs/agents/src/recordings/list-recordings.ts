@@ -31,7 +31,7 @@ const select = `
          e.storage_key AS events_key
   FROM recording r LEFT JOIN artifact f ON f.id = r.artifact_id LEFT JOIN artifact e ON e.id = r.events_artifact_id`;
 
-/** Lists recordings, newest first. Ids increase with time. */
+/** Lists recordings, newest first, because ids increase with time. */
 export async function listRecordings(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },

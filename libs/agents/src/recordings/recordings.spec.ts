@@ -74,7 +74,7 @@ describe('a recording', () => {
   const failed = (error: string, began = false) => ({ status: 'failed', error, began, over: true });
   const restarted = 'The worker was restarted while it recorded.';
 
-  it('inserts a recording only together with its command', async () => {
+  it('a recording is inserted only together with its command', async () => {
     const recordingId = newId();
     const broken = db.transaction({ organizationId: agentRef.organizationId }, async (tx) => {
       await issueCommand(tx, { ...agentRef, kind: 'start_recording', payload: { recordingId }, deadline: new Date() });
@@ -85,7 +85,7 @@ describe('a recording', () => {
     expect(await db.query('system', 'SELECT FROM recording WHERE id = $1', [recordingId])).toEqual([]);
   });
 
-  it('moves a recording with the results of its commands', async () => {
+  it('a recording’s status changes with the results of its commands', async () => {
     const recording = await start();
     expect(await stateOf(recording)).toEqual({ status: 'starting', error: null, began: false, over: false });
     await succeeds(recording);
@@ -102,7 +102,7 @@ describe('a recording', () => {
     });
   });
 
-  it('stores the events of a browser recording, with or without a video, and its kind', async () => {
+  it('a browser recording is stored with its kind and its events, with or without a video', async () => {
     const [filmed, unfilmed] = [await start(), await start()];
     for (const recording of [filmed, unfilmed]) await succeeds(recording, { kind: 'browser' });
     const [video, events, others] = [await sent(), await sent(), await sent()];
@@ -122,7 +122,7 @@ describe('a recording', () => {
     });
   });
 
-  it('fails a recording with the error of its failed command', async () => {
+  it('a recording fails with the error of its failed command', async () => {
     const [neverBegan, notSent] = [await start(), await start()];
     await fails(neverBegan, 'recording is not available on this machine');
     expect(await stateOf(neverBegan)).toEqual(failed('recording is not available on this machine'));
@@ -131,7 +131,7 @@ describe('a recording', () => {
     expect(await stateOf(notSent)).toEqual(failed('the recording could not be sent: answered 413', true));
   });
 
-  it('fails a recording if its stop names no file of this agent', async () => {
+  it('a recording fails if the result of its stop names no file of this agent', async () => {
     const { id: otherId } = await makeAgent(db, { organizationId: agentRef.organizationId, name: newId() });
     for (const output of [{}, { key: 'no such' }, { key: (await sent(otherId)).key }]) {
       const recording = await start();
@@ -141,7 +141,7 @@ describe('a recording', () => {
     }
   });
 
-  it('stores a recording once, with its results in any order', async () => {
+  it('a recording is stored once, with its results in any order', async () => {
     const recording = await start();
     const ending = await stop(recording);
     const { key } = await sent();
@@ -154,7 +154,7 @@ describe('a recording', () => {
     expect(stored['status']).toBe('kept');
   });
 
-  it('does not move a stopping recording back with the result of its start', async () => {
+  it('the late result of a start command does not change the status of a stopping recording', async () => {
     const recording = await start();
     const ending = await stop(recording);
     await succeeds(recording);
@@ -163,7 +163,7 @@ describe('a recording', () => {
     expect(await stateOf(recording)).toEqual(failed('gone', true));
   });
 
-  it('fails a recording that never started, even if its stop is pending', async () => {
+  it('a recording that never started fails, even if its stop is pending', async () => {
     const recording = await start();
     const ending = await stop(recording);
     await fails(recording, 'no screen');
@@ -171,7 +171,7 @@ describe('a recording', () => {
     expect(await stateOf(recording)).toEqual(failed('no screen'));
   });
 
-  it('fails a recording whose command timed out, permanently', async () => {
+  it('a recording whose command timed out fails permanently', async () => {
     const [untaken, taken, unstopped] = [await start(), await start(), await start()];
     await take(taken);
     await timeOut(untaken);
@@ -189,7 +189,7 @@ describe('a recording', () => {
     expect((await stateOf(taken)).status).toBe('failed');
   });
 
-  it('leaves a stopping recording to its stop if its start timed out', async () => {
+  it('a recording whose start timed out is stored if its stop succeeds', async () => {
     const recording = await start();
     const ending = await stop(recording);
     await timeOut(recording);
@@ -198,7 +198,7 @@ describe('a recording', () => {
     expect((await stateOf(recording)).status).toBe('kept');
   });
 
-  it('ends a recording with the boot of its worker', async () => {
+  it('a new boot of the worker fails the recordings that the previous boot was making', async () => {
     const [running, taken, waiting, stopping, saved] = [
       await start(),
       await start(),
@@ -216,20 +216,20 @@ describe('a recording', () => {
     expect(await stateOf(running)).toEqual(failed(restarted, true));
     expect(await stateOf(taken)).toEqual(failed(restarted));
     expect((await stateOf(saved)).status).toBe('kept');
-    // The next boot starts this one.
+    // The start command of this recording is still undelivered, so the next boot executes it.
     expect((await stateOf(waiting)).status).toBe('starting');
     await succeeds(waiting);
     expect((await stateOf(waiting)).status).toBe('recording');
-    // The late result of the previous boot's start changes nothing.
+    // The late result of the previous boot's start command changes nothing.
     await succeeds(taken);
     expect((await stateOf(taken)).status).toBe('failed');
-    // The file was uploaded before the worker ended; the next boot sends the result.
+    // The previous boot uploaded the file before it ended. The next boot sends the result.
     expect((await stateOf(stopping)).status).toBe('stopping');
     await succeeds(ending, { key: (await sent()).key });
     expect((await stateOf(stopping)).status).toBe('kept');
   });
 
-  it('ignores handshakes and results of another agent', async () => {
+  it('handshakes and results of another agent do not change a recording', async () => {
     const running = await start();
     await succeeds(running);
     const { id: otherId } = await makeAgent(db, {

@@ -8,7 +8,7 @@ interface RecordingRef {
   recordingId: string;
 }
 
-/** Inserts a recording, in the transaction of the command that starts it. */
+/** Inserts a recording. Call this in the transaction of the command that starts the recording. */
 export function beginRecording(
   tx: Transaction,
   recordingRef: RecordingRef,
@@ -28,7 +28,7 @@ export function beginRecording(
   );
 }
 
-/** Throws unless the agent has this recording and it is starting or recording. */
+/** Throws unless the recording belongs to the agent and is starting or recording. */
 export async function requireActive(tx: Transaction, recordingRef: RecordingRef): Promise<void> {
   await loadAgent(tx, recordingRef.organizationId, recordingRef.agentId, 'lock');
   const status = await statusOf(tx, recordingRef);
@@ -36,8 +36,8 @@ export async function requireActive(tx: Transaction, recordingRef: RecordingRef)
 }
 
 /**
- * Moves a recording to stopping, in the transaction of the command that stops it. Only one command stops it, so the
- * result of that command is the end.
+ * Moves a recording to stopping. Call this in the transaction of the command that stops the recording. Only one command
+ * can do so, and its result ends the recording.
  */
 export async function endRecording(tx: Transaction, recordingRef: RecordingRef): Promise<void> {
   await loadAgent(tx, recordingRef.organizationId, recordingRef.agentId, 'lock');

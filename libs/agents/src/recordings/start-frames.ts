@@ -7,9 +7,9 @@ import { startCommand } from '../commands/start-command';
 interface FramesRequest {
   organizationId: string;
   agentId: string;
-  /** Python code that extracts the frames and reads the secrets from its inputs. */
+  /** Python code that extracts the frames. It reads the secrets from its inputs. */
   code: string;
-  /** Presigned URLs, which are secret: stored encrypted until delivery. */
+  /** Presigned URLs. They are secret, so they are stored encrypted until the command is delivered. */
   secrets: Record<string, string>;
   keyRing: KeyRing;
   timeoutMs: number;
@@ -17,7 +17,7 @@ interface FramesRequest {
   now: Date;
 }
 
-/** Has an agent extract frames of a video. */
+/** Issues a command that extracts frames from a video. */
 export function startFramesCommand(
   tx: Transaction,
   { organizationId, agentId, code, secrets, keyRing, timeoutMs, wakeTimeoutMs, now }: FramesRequest,

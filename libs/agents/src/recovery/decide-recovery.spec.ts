@@ -13,13 +13,13 @@ const facts: RecoveryFacts = {
 const decide = (more: Partial<RecoveryFacts> = {}) => decideRecovery({ ...facts, ...more }, now);
 
 describe('auto-recovery', () => {
-  it('tries a step after three unhealthy heartbeats, and again after three more', () => {
+  it('auto-recovery tries a step after three unhealthy heartbeats, and the next after three more', () => {
     for (const unhealthyChecks of [0, 1, 2]) expect(decide({ unhealthyChecks }).step).toBeNull();
     expect(decide()).toEqual({ step: 'resync', reason: 'unhealthy 3 times in a row' });
     expect(decide({ unhealthyChecks: 2, last: 'resync', triedAt: { resync: minutesAgo(1) } }).step).toBeNull();
   });
 
-  it('tries the mildest step first, and then each next step', () => {
+  it('auto-recovery tries the mildest step first, and then each next step', () => {
     const tried: RecoveryStep[] = [];
     const triedAt: RecoveryFacts['triedAt'] = {};
     for (let last: RecoveryStep | null = null; tried.length < 4;) {
@@ -36,25 +36,25 @@ describe('auto-recovery', () => {
     });
   });
 
-  it('tries each step once in 10 minutes, even if the agent was healthy in between', () => {
+  it('auto-recovery tries each step once in 10 minutes, even if the agent was healthy in between', () => {
     expect(decide({ triedAt: { resync: minutesAgo(9.9) } }).step).toBe('repair');
     expect(decide({ triedAt: { resync: minutesAgo(10) } }).step).toBe('resync');
     const triedAt = { resync: minutesAgo(11), repair: minutesAgo(8), restart: minutesAgo(5), reboot: minutesAgo(2) };
     expect(decide({ last: 'reboot', triedAt }).step).toBe('resync');
   });
 
-  it('tries no step while a run on the machine still reports', () => {
+  it('auto-recovery tries no step while a run on the machine still reports', () => {
     expect(decide({ runReports: true })).toEqual({ step: null, reason: 'a run on it still reports' });
   });
 
-  it('never reboots an external machine', () => {
+  it('auto-recovery never reboots an external machine', () => {
     const triedAt = { resync: minutesAgo(3), repair: minutesAgo(2), restart: minutesAgo(1) };
     expect(decide({ provider: 'external', last: 'restart', triedAt }).step).toBeNull();
     expect(decide({ provider: 'http', last: 'restart', triedAt }).step).toBe('reboot');
   });
 
   it.each(['stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const)(
-    'tries no step on a machine that is %s',
+    'auto-recovery tries no step on a machine that is %s',
     (status) => expect(decide({ status })).toEqual({ step: null, reason: `it is ${status}` }),
   );
 });

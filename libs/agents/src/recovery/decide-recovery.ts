@@ -2,18 +2,18 @@ import type { AgentStatus } from '@muster/contracts';
 import type { AgentEntity } from '@muster/database';
 import { agentMoves } from '../lifecycle/agent-life';
 
-/** The steps, in the order in which they are tried. */
+/** The recovery steps in the order in which they are tried. */
 const recoverySteps = ['resync', 'repair', 'restart', 'reboot'] as const;
 export type RecoveryStep = (typeof recoverySteps)[number];
 
 export interface RecoveryFacts extends Pick<AgentEntity, 'status' | 'provider'> {
-  /** Consecutive unhealthy heartbeats since the last attempt or the last healthy heartbeat. */
+  /** Number of unhealthy heartbeats in a row since the last attempt or the last healthy heartbeat. */
   unhealthyChecks: AgentEntity['recoveryChecks'];
-  /** A run on the agent reported recently: the worker works, even if it reports that it is unhealthy. */
+  /** Whether a run on the agent reported recently. Then the worker works, even if it reports that it is unhealthy. */
   runReports: boolean;
-  /** The last step since the agent was healthy. */
+  /** The last step that was tried since the agent was healthy; null if none was. */
   last: RecoveryStep | null;
-  /** The time of each step's last attempt. */
+  /** The time at which each step was last tried. */
   triedAt: Partial<Record<RecoveryStep, Date>>;
 }
 
@@ -23,7 +23,10 @@ export const checksUntilAttempt = 3;
 const restMs = 10 * 60_000;
 const reportsAtAll: readonly AgentStatus[] = agentMoves.recovery_reboot.from;
 
-/** Decides which step is tried now to make an unhealthy worker healthy, and why, or why no step is tried. */
+/**
+ * Decides which recovery step is tried now for an unhealthy agent. Returns the reason, or the reason for which no step
+ * is tried.
+ */
 export function decideRecovery(facts: RecoveryFacts, now: Date): RecoveryDecision {
   const { status, provider, unhealthyChecks, runReports, last, triedAt } = facts;
   if (unhealthyChecks < checksUntilAttempt) return { step: null, reason: `unhealthy ${unhealthyChecks} times` };
@@ -38,7 +41,7 @@ export function decideRecovery(facts: RecoveryFacts, now: Date): RecoveryDecisio
   return { step, reason: `unhealthy ${unhealthyChecks} times in a row${since}` };
 }
 
-/** The steps as shown on the timeline. */
+/** The names of the steps on the timeline. */
 export const stepLabels: Record<RecoveryStep, string> = {
   resync: 're-sync of tunnel and commands',
   repair: 'repair of its credentials',

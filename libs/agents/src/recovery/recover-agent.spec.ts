@@ -12,13 +12,13 @@ describe('auto-recovery of an agent', () => {
   const unhealthy = async (agentRef: AgentRef, times = 3, bootId = 'old boot') => {
     for (let i = 0; i < times; i += 1) await heartbeat(agentRef, bootId, false);
   };
-  /** Handles the enqueued messages like the dispatcher. */
+  /** Handles the enqueued recovery messages as the dispatcher does. */
   const handleMessages = async ({ agentId }: AgentRef) => {
     const enqueued = await sql(
       `DELETE FROM outbox WHERE name = 'recover-agent' AND payload->>'agentId' = $1 RETURNING id`,
       [agentId],
     );
-    // Two concurrent handlers make one attempt.
+    // Two handlers run concurrently and must make only one attempt.
     if (enqueued.length) await Promise.all([fixture.machines.recover(agentId), fixture.machines.recover(agentId)]);
     return enqueued.length;
   };
@@ -35,7 +35,7 @@ describe('auto-recovery of an agent', () => {
       )
     ).map(({ message }: { message: string }) => message);
 
-  it('tries each step in order, with a timeline entry, until one helps', async () => {
+  it('auto-recovery tries each step in order, with a timeline entry, until one helps', async () => {
     fixture.plane.state = 'running';
     const agentRef = await agentAt('online', {
       tunnelUrl: 'https://a1.example.com',
@@ -88,13 +88,13 @@ describe('auto-recovery of an agent', () => {
       ...Array(4).fill('agent.recover'),
       'agent.reboot',
     ]);
-    // Six more unhealthy checks right after: recent steps are not tried again.
+    // After six more unhealthy checks, steps that were tried recently are not tried again.
     await unhealthy(agentRef, 6, 'new boot');
     await handleMessages(agentRef);
     expect(await attempts(agentRef)).toHaveLength(4);
   });
 
-  it('stops at the first step that helps, and sends the machine its existing key', async () => {
+  it('auto-recovery stops at the first step that helps, and a repair sends the machine its existing key', async () => {
     const agentRef = await agentAt('online');
     const keyRing = fixture.harness.app.nest.get(KeyRing);
     const actor = { kind: 'system', id: 'test', organizationId: agentRef.organizationId } as const;
@@ -114,7 +114,7 @@ describe('auto-recovery of an agent', () => {
     expect(await handleMessages(agentRef)).toBe(0);
   });
 
-  it('waits while a run on the machine still reports', async () => {
+  it('auto-recovery waits while a run on the machine still reports', async () => {
     const agentRef = await agentAt('online');
     const job = await makeJob(fixture.db, { ...agentRef, status: 'running', lastHeartbeatAt: new Date() });
     await unhealthy(agentRef);

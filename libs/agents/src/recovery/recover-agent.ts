@@ -32,12 +32,12 @@ interface AgentRef {
 }
 
 const commandTimeoutMs = 10 * 60_000;
-/** A run that reported earlier than this does not count as a run that reports. */
+/** SQL interval: a run whose last report is older than this does not count as a run that reports. */
 const runSilentAfter = '2 minutes';
 
 /**
- * Makes one recovery attempt if one is due. The decision is made under the agent's lock, so it is safe to enqueue it
- * more than once.
+ * Tries one recovery step if one is due. The decision is made under the agent's lock, so several messages for the same
+ * agent make only one attempt.
  */
 export async function recoverAgent(
   { database, keyRing }: RecoveryParts,
@@ -135,7 +135,7 @@ async function attempt(
   const deadline = new Date(facts.now.getTime() + commandTimeoutMs);
   switch (step) {
     case 'resync':
-      // The tunnel is tried again, and a waiting poll is answered.
+      // The step re-sync: the tunnel is used again, and a waiting poll of the worker is answered.
       await tx.execute(
         `UPDATE agent SET public_tunnel_url = COALESCE(public_tunnel_url, tunnel_url), unreachable_tunnel = NULL
          WHERE id = $1`,
@@ -169,7 +169,7 @@ async function attempt(
   }
 }
 
-/** Ends the recovery after a healthy heartbeat: the last attempt helped. */
+/** Ends the recovery after a healthy heartbeat and records that the last step helped. */
 export async function endRecovery(tx: Transaction, agentRef: AgentRef): Promise<void> {
   const [helped] = await tx.query<Pick<AgentRecoveryEntity, 'step'>>(
     `UPDATE agent_recovery SET outcome = 'helped', finished_at = muster_now() WHERE agent_id = $1 AND outcome = 'tried'

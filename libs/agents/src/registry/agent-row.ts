@@ -41,11 +41,11 @@ export interface AgentRow
   queued: boolean;
   commands: boolean;
   waking: boolean;
-  /** The machine's price: from the agent's configuration, otherwise from the organization's settings. */
+  /** Price of the machine per hour: from the agent's configuration, otherwise from the organization's settings. */
   computeMicrosPerHour: MicroUsd;
 }
 
-/** Selects `AgentRow`s; a WHERE over `a`, an order and a limit may follow. */
+/** SELECT statement for `AgentRow`s; the caller can add a WHERE clause over `a`, an order and a limit. */
 export const selectAgents = `
   SELECT a.id, a.organization_id, a.name, a.status, a.status_since, a.status_source, a.status_reason, a.provider,
          a.provider_ref, a.labels, a.last_seen, a.last_activity_at, a.public_tunnel_url, a.tunnel_url, a.vm_state,
@@ -64,10 +64,10 @@ export async function findAgent(database: Database, organizationId: string, id: 
 }
 
 /**
- * Reads the agent in the transaction. With `lock`, no other transaction changes the row until this one ends.
- * `lock_beside_launches` does the same but lets others insert jobs of the agent: a launch holds its organization's
- * launch lock while its insert checks the agent's key, so a transaction that takes that lock after the agent must not
- * block the insert.
+ * Reads the agent within the transaction. With `lock`, no other transaction can change the agent's row until this one
+ * ends. `lock_beside_launches` does the same but lets other transactions insert jobs of the agent. A launch that holds
+ * the organization's launch lock must check the agent's foreign key; so a transaction that takes the launch lock after
+ * the agent's lock must not block that check.
  */
 export async function loadAgent(
   tx: Transaction,
@@ -75,8 +75,8 @@ export async function loadAgent(
   id: string,
   lock?: 'lock' | 'lock_beside_launches',
 ): Promise<AgentRow> {
-  // A separate statement: after waiting for the lock, a locking SELECT would return the agent's work from before the
-  // wait.
+  // The lock is a separate statement. A SELECT that waits for the lock itself would return the agent's work as it was
+  // before the wait.
   const strength = lock === 'lock' ? 'UPDATE' : 'NO KEY UPDATE';
   if (lock) tx.defer(`SELECT FROM agent WHERE id = $1 AND organization_id = $2 FOR ${strength}`, [id, organizationId]);
   const [agent] = await tx.query<AgentRow>(one, [id, organizationId], 'find_agent');

@@ -11,7 +11,8 @@ import { type AgentRow, loadAgent } from './agent-row';
 import { readProviderConfig } from './provider-config';
 
 /**
- * Creates an agent. Its key is returned only here. A local machine starts at once; the other machines keep their state.
+ * Creates an agent. Only this response contains the agent's key. A local machine starts at once; other machines keep
+ * their state.
  */
 export async function createAgent(
   tx: Transaction,
@@ -24,8 +25,8 @@ export async function createAgent(
   if (provider === 'local' && !localAgents) refuseLocal();
   const { config, ref, computeMicrosPerHour } = readProviderConfig(provider, providerConfig);
   const id = newId();
-  // The control plane of the other providers reports the actual status when it is asked; an external machine is offline
-  // until it reports.
+  // An external machine is offline until it reports. The provider of any other machine is asked for the machine's
+  // actual state afterwards.
   const status = provider === 'external' ? 'offline' : 'stopped';
   await refuseTakenName(() =>
     tx.execute(
@@ -69,8 +70,8 @@ function refuseLocal(): never {
 }
 
 /**
- * Converts a violation of the unique name into a conflict error. A name is unique among the agents that are not
- * terminated.
+ * Converts a violation of the unique index on names into a conflict error. Names are unique among the agents that are
+ * not terminated.
  */
 export async function refuseTakenName<T>(write: () => Promise<T>): Promise<T> {
   try {

@@ -9,8 +9,8 @@ import type { AgentRow } from './agent-row';
 type Explained = Omit<IdleFacts, 'expected'> & Pick<AgentRow, 'statusReason' | 'onSince' | 'lastActivity' | 'lastSeen'>;
 
 /**
- * Explains why the machine is on or off and since when, in a sentence and in a few words: what keeps it on, when idle
- * stop will stop it, and what it costs.
+ * Explains why the machine is on or off, in a sentence and in a few words: since when, what keeps it on, when idle stop
+ * will stop it, and what it costs.
  */
 export function explainAgent(
   agent: Explained & Pick<AgentRow, 'computeMicrosPerHour'>,
@@ -22,21 +22,21 @@ export function explainAgent(
   const { stopAt, reason } = decision;
   const expects = decision.action === 'wait' ? decision.expects : undefined;
   const since = `${statusLabels[status]} since ${statusSince.toISOString()}`;
-  // Some reasons are sentences that end with a full stop.
+  // Some status reasons are sentences that end with a full stop.
   const because = statusReason ? `: ${statusReason.replace(/\.$/, '')}` : '';
   const mayBeOn = isOn(status) || (status === 'offline' && stopAt !== null);
   const next = !mayBeOn ? '' : stopAt ? stopSentence(stopAt, { now, expects }) : ` It stays on: ${reason}.`;
   return {
-    why: `${since}${because}.${next}${mayBeOn ? extendedBy(agent) : ''}${expectedSentence(agent, expected, now)}${costSentence(agent, now)}`,
-    reason: briefly(agent, decision),
+    why: `${since}${because}.${next}${mayBeOn ? lastActivitySentence(agent) : ''}${expectedSentence(agent, expected, now)}${costSentence(agent, now)}`,
+    reason: shortReason(agent, decision),
     stopAt,
   };
 }
 
-/** The same in a few words without times, for a list. */
-function briefly({ status, lastSeen, statusReason, provider, running }: Explained, decision: IdleDecision): string {
+/** Returns the explanation in a few words and without times, for a list of agents. */
+function shortReason({ status, lastSeen, statusReason, provider, running }: Explained, decision: IdleDecision): string {
   if (lastSeen === null && status === 'offline') return 'never connected';
-  // The part after the first comma or colon is the detail.
+  // Only the part before the first comma, colon, semicolon or full stop is used; the rest is detail.
   if (!isOn(status)) return (statusReason ?? '').split(/[,:;]|\. /, 1)[0]!.replace(/\.$/, '');
   if (running) return 'running a job';
   if (decision.action !== 'stay') return 'idle';
@@ -49,7 +49,7 @@ function stopSentence(stopAt: Date, { now, expects }: { now: Date; expects?: str
   return ` Idle stop comes at ${stopAt.toISOString()}${expects ? `: ${expects}` : ''}.`;
 }
 
-function extendedBy({ lastActivity, lastActivityAt }: Explained): string {
+function lastActivitySentence({ lastActivity, lastActivityAt }: Explained): string {
   if (!lastActivityAt) return '';
   return ` Last activity: ${lastActivity ?? 'unknown'} at ${lastActivityAt.toISOString()}.`;
 }
@@ -64,12 +64,12 @@ function expectedSentence(
   const run = ` Next it expects the run of ${inSentence(expected.name)} at ${expected.at.toISOString()}`;
   if (!prewake || status !== 'stopped') return `${run}.`;
   const wakeAt = new Date(expected.at.getTime() - prewakeLeadMs(bootMs));
-  // If the wake time has passed, the machine was already woken, or failed wakes delay the next one.
+  // The time of the wake has passed: either the machine was already woken, or failed wakes delay the next wake.
   if (wakeAt < now) return `${run}.`;
   return `${run}, and is woken for it at ${wakeAt.toISOString()}.`;
 }
 
-/** Estimates the cost by the hourly price. A machine that is off has no known cost. */
+/** Estimates what the machine has cost since its start, by its hourly price. Empty for a machine that is off. */
 function costSentence(
   { status, onSince, computeMicrosPerHour }: Pick<AgentRow, 'status' | 'onSince' | 'computeMicrosPerHour'>,
   now: Date,

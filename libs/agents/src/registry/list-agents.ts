@@ -10,7 +10,9 @@ export interface AgentFilter {
   sort?: AgentSort;
 }
 
-/** The sortable fields. There is no index on last_seen because heartbeats update it too often. */
+/**
+ * The sortable fields with their SQL. `last_seen` has no index, because each heartbeat would have to update the index.
+ */
 const values = {
   name: { value: inAnyCase('name'), type: 'text' },
   status: { value: 'status', type: 'text' },
@@ -19,7 +21,10 @@ const values = {
 
 export const agentOrderOf = (sort?: AgentSort) => orderOf(sort, values);
 
-/** Lists agents, by default in order of creation. Terminated agents are listed only if the filter asks for them. */
+/**
+ * Lists agents, by default in the order of their creation. Terminated agents are included only if the filter asks for
+ * them.
+ */
 export function listAgents(
   database: Database,
   organizationId: string,

@@ -10,7 +10,7 @@ export function requireOwnAgent(caller: Principal, agentId: string): void {
   throw new AppError('permission_denied', { detail: 'This key belongs to another agent.' });
 }
 
-/** The error for a machine's request that the agent's status does not allow. */
+/** Returns the error for a machine's request that the agent's current status does not allow. */
 export function refusedMachine(detail: string, agentStatus: AgentStatus, boot?: BootEnd): AppError {
   const extra: MachineRefusal = { agentStatus, ...(boot ? { boot } : {}) };
   return new AppError('conflict', { detail, extra: { ...extra } });

@@ -4,11 +4,11 @@ import { inSql, onStatuses } from '../lifecycle/agent-life';
 
 export interface MeasuredMachines {
   byStatus: Record<AgentStatus, number>;
-  /** Machines that are on without work for more than twice their idle limit. */
+  /** Number of machines that have been on without work for more than twice their idle limit, by the reason. */
   withoutWork: Record<'overdue' | 'pinned' | 'idle_stop_off', number>;
 }
 
-/** Counts the machines of all organizations by status, and those that are on without work. */
+/** Counts the machines of all organizations by status, and the machines that are on without work. */
 export async function measureMachines(database: Database): Promise<MeasuredMachines> {
   const [statuses, idle] = await Promise.all([
     database.query<Pick<AgentEntity, 'status'> & { count: number }>(

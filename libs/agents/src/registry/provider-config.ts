@@ -1,23 +1,26 @@
 import { type AgentProvider, AppError, type FieldError, microsOf, usdOf } from '@muster/contracts';
 
-/** The configuration fields of each provider, and which of them is the machine's name at the provider. */
+/** The fields in each provider's configuration, and the field that contains the machine's name at the provider. */
 const shapes: Record<AgentProvider, { fields: Record<string, Check>; ref?: string }> = {
   local: { fields: {} },
   external: { fields: {} },
-  http: { fields: { baseUrl: needed(httpUrl), ref: needed(word) }, ref: 'ref' },
+  http: { fields: { baseUrl: required(httpUrl), ref: required(word) }, ref: 'ref' },
   ec2: {
-    fields: { instanceId: needed(like(/^i-[0-9a-f]{8,17}$/)), region: needed(like(/^[a-z]{2}(-[a-z]+)+-\d$/)) },
+    fields: {
+      instanceId: required(matching(/^i-[0-9a-f]{8,17}$/)),
+      region: required(matching(/^[a-z]{2}(-[a-z]+)+-\d$/)),
+    },
     ref: 'instanceId',
   },
   docker: {
-    fields: { container: needed(like(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/)), host: dockerHost },
+    fields: { container: required(matching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/)), host: dockerHost },
     ref: 'container',
   },
 };
 
 type Check = (value: unknown) => string | null;
 
-/** Returns the configuration and the machine's name at its provider. Throws with all errors at once. */
+/** Validates the configuration. Returns it with the machine's name at its provider; throws with all errors at once. */
 export function readProviderConfig(
   provider: AgentProvider,
   input: Record<string, unknown> = {},
@@ -42,7 +45,7 @@ function hourlyPrice(value: unknown): string | null {
   return usdOf(microsOf(value)) === value ? null : 'must have at most six decimals';
 }
 
-function needed(check: (text: string) => string | null): Check {
+function required(check: (text: string) => string | null): Check {
   return (value) => (typeof value === 'string' && value.length > 0 ? check(value) : 'must be a string');
 }
 
@@ -50,11 +53,11 @@ function word(text: string): string | null {
   return /^[\w.:-]{1,200}$/.test(text) ? null : 'must have 1 to 200 letters, digits and . _ : -';
 }
 
-function like(pattern: RegExp): (text: string) => string | null {
+function matching(pattern: RegExp): (text: string) => string | null {
   return (text) => (pattern.test(text) ? null : `must match ${pattern.source}`);
 }
 
-/** Checks only the form; the outbound guard decides at each call whether the address is allowed. */
+/** Checks only the form of the URL. At each call, the outbound guard decides whether the address is allowed. */
 function httpUrl(text: string): string | null {
   if (text.length > 2048 || !URL.canParse(text)) return 'must be a URL';
   const { protocol, username, password, search, hash } = new URL(text);

@@ -18,7 +18,7 @@ export async function applyHandshake(
   tx: Transaction,
   organizationId: string,
   body: HandshakeBody,
-  /** The address from which the request came, and the URL at which it reached the service. */
+  /** The address from which the request came, and the base URL at which it reached the service. */
   { from, serviceUrl }: { from?: string; serviceUrl?: string } = {},
 ): Promise<{ status: AgentStatus }> {
   const { agentId, bootId, workerVersion, hostname, platform, capabilities, machineCapabilities = null } = body;
@@ -47,7 +47,7 @@ export async function applyHandshake(
       workerVersion,
       tunnelUrlOf(body.tunnelHostname),
       body.tunnelHostname ?? null,
-      // An explicit null, unlike an absent field, means that the worker has no tunnel and polls.
+      // A field with an explicit null means that the worker has no tunnel and polls. An absent field changes nothing.
       body.tunnelHostname === null,
       from ?? null,
       serviceUrl ?? null,
@@ -56,7 +56,7 @@ export async function applyHandshake(
     'handshake',
   );
   const sameBoot = before!.bootId === bootId;
-  // The machine has not rebooted yet: only another boot ends the reboot.
+  // The same boot reports, so the machine has not rebooted yet. Only the handshake of another boot ends the reboot.
   if (agent.status === 'rebooting' && sameBoot) return { status: agent.status };
   const status = onStatusOf(agent);
   appendTimeline(tx, agentRef, [
@@ -79,8 +79,8 @@ export async function applyHandshake(
 }
 
 /**
- * Rejects a late report of an ended boot. Its worker must handshake with a new boot id, or end if another boot replaced
- * it.
+ * Throws if the boot has ended. Its worker must handshake again with a new boot id, or exit if a newer boot has
+ * replaced it.
  */
 async function requireLivingBoot(tx: Transaction, { id, status }: AgentRow, bootId: string): Promise<void> {
   const [over] = await tx.query<{ isLatest: boolean }>(

@@ -13,10 +13,13 @@ import { tunnelUrlOf } from './tunnel-url';
 
 interface Beat extends Pick<AgentEntity, 'status' | 'bootId' | 'drain'> {
   unhealthyBefore: AgentEntity['unhealthyChecks'];
-  /** Null if the heartbeat is not from the agent's current boot or the agent is terminated. */
+  /**
+   * Number of unhealthy heartbeats in a row, including this one. Null if the heartbeat is not from the agent's current
+   * boot, or the agent is terminated.
+   */
   unhealthyNow: number | null;
   recoveryChecks: number | null;
-  /** Whether a recovery was in progress before this heartbeat. */
+  /** Whether auto-recovery had tried a step before this heartbeat. */
   recovering: boolean;
   pendingCommands: number;
   abandon: string[];
@@ -24,15 +27,15 @@ interface Beat extends Pick<AgentEntity, 'status' | 'bootId' | 'drain'> {
 }
 
 /**
- * Processes a heartbeat in one statement, because a thousand machines report every few seconds. Only a heartbeat that
- * moves its agent needs a transaction.
+ * Processes a heartbeat with one statement, because a thousand machines may report every few seconds. A transaction is
+ * used only if the heartbeat changes more, such as the agent's status.
  */
 export async function applyHeartbeat(
   database: Database,
   organizationId: string,
   body: HeartbeatBody,
   now: Date,
-  /** The address from which the request came. */
+  /** The address from which the heartbeat came. */
   from?: string,
 ): Promise<HeartbeatAnswer> {
   const { agentId, bootId, vmState, vmIp, workerVersion, activity } = body;
@@ -71,7 +74,7 @@ export async function applyHeartbeat(
   if (healthy && beat.recovering) await database.transaction({ organizationId }, (tx) => endRecovery(tx, agentRef));
   const move = decideHeartbeat({ status, healthy, unhealthyBefore, unhealthyNow, drain });
   const moved = move ? await database.transaction({ organizationId }, (tx) => applyMove(tx, agentRef, move)) : null;
-  // Every third unhealthy check enqueues another attempt: an obstacle may be gone.
+  // Every third unhealthy heartbeat in a row enqueues another recovery attempt, because an attempt may be allowed now.
   const checks = beat.recoveryChecks ?? 0;
   if (checks > 0 && checks % checksUntilAttempt === 0) {
     await database.transaction({ organizationId }, (tx) =>
@@ -84,13 +87,15 @@ export async function applyHeartbeat(
 }
 
 /**
- * A worker reports a job as running until it receives the acknowledgement of the job's end. That heartbeat can arrive
- * after the end: it updates the time, but the last activity stays the end of the run. The condition reads the agent's
- * own row, which Postgres reads again if the end of a run has locked it.
+ * SQL condition: the heartbeat reports work. A worker reports a job until it receives the response to the job's end, so
+ * a heartbeat can name a job that has just ended. Such a heartbeat updates the time of the last activity, but the
+ * activity stays the end of the run. The condition reads only the agent's row, which Postgres reads again after waiting
+ * for its lock.
  */
 const isAtWork = '$10 OR current_job_id = ANY($11)';
 
-// The returned columns of the agent are from before the update, because all parts of a statement see the same snapshot.
+// All parts of the statement see the same snapshot, so the agent's selected columns have the values from before the
+// update.
 const heartbeat = `
   WITH beat AS (
     UPDATE agent SET
@@ -131,7 +136,7 @@ async function applyMove(
 ): Promise<AgentStatus | null> {
   if (!(await moveAgent(tx, { ...agentRef, ...moved, source: 'heartbeat', reason }))) return null;
   if (recovered) {
-    // The machine that the open wake waits for is running.
+    // The wake is complete, because the machine is running.
     await completeWake(tx, agentRef);
     const note = {
       kind: 'provisioning' as const,

@@ -4,7 +4,7 @@ import { isOn, type MoveOf, onStatusOf } from '../lifecycle/agent-life';
 export interface HeartbeatFacts {
   status: AgentStatus;
   healthy: boolean;
-  /** Consecutive unhealthy heartbeats before this one, and including it. */
+  /** Number of unhealthy heartbeats in a row before this one (`unhealthyBefore`) and including it (`unhealthyNow`). */
   unhealthyBefore: number;
   unhealthyNow: number;
   drain: 'finish' | 'now' | null;
@@ -12,13 +12,13 @@ export interface HeartbeatFacts {
 
 export type HeartbeatMove = MoveOf<'unhealthy' | 'recover'> & {
   reason: string;
-  /** The agent has recovered; the timeline records it. */
+  /** Whether the agent has recovered, which the timeline records. */
   recovered: boolean;
 };
 
 const unhealthyLimit = 3;
 
-/** Decides whether a heartbeat moves the agent. Returns null for nearly every heartbeat. */
+/** Decides whether a heartbeat changes the agent's status. Returns null for nearly every heartbeat. */
 export function decideHeartbeat(facts: HeartbeatFacts): HeartbeatMove | null {
   const { status, healthy, unhealthyBefore, unhealthyNow, drain } = facts;
   if (!healthy && unhealthyNow >= unhealthyLimit && isOn(status)) {
@@ -29,8 +29,8 @@ export function decideHeartbeat(facts: HeartbeatFacts): HeartbeatMove | null {
       recovered: false,
     };
   }
-  // A starting agent was silent or stopped before. Reports of a stopped boot are rejected, so this boot had only been
-  // silent.
+  // A starting agent was stopped or silent before. Heartbeats of a stopped boot are rejected, so the boot of this
+  // heartbeat was only silent.
   if (healthy && (status === 'offline' || status === 'starting')) {
     const reason =
       unhealthyBefore > 0 ? `healthy again after ${unhealthyBefore} unhealthy checks` : 'reports again after silence';

@@ -4,20 +4,20 @@ import type { AgentEntity } from '@muster/database';
 const scripts: readonly CommandKind[] = ['run', 'snippet', 'function', 'builder'];
 const pictures: readonly CommandKind[] = ['imaging_images', 'imaging_composite'];
 
-/** Returns the programs that a machine must have for a command. */
+/** Returns the programs that a machine must have to execute a command. */
 export function needsOf(kind: CommandKind, payload: Record<string, unknown> = {}): MachinePart[] {
   if (scripts.includes(kind)) return ['python'];
   if (pictures.includes(kind)) return ['python', 'pillow'];
   if (kind === 'autopilot_open') return ['python', 'chromium'];
-  // A recording that names neither a kind nor a start URL uses what the machine has.
+  // A recording without a kind and a start URL needs none of these programs: the worker uses what the machine has.
   if (kind === 'start_recording' && payload['kind'] === 'screen') return ['ffmpeg'];
   if (kind === 'start_recording' && (payload['kind'] === 'browser' || payload['startUrl'])) return ['chromium'];
   return [];
 }
 
 /**
- * Returns the needed programs that the machine's worker reported as missing. A worker that reported nothing lacks
- * nothing.
+ * Returns the needed programs that the worker reported as missing. If the worker reported no capabilities, none is
+ * missing.
  */
 export function missingParts(
   { capabilities }: Pick<AgentEntity, 'capabilities'>,
@@ -26,7 +26,7 @@ export function missingParts(
   return needs.filter((part) => capabilities?.some(({ name, available }) => name === part && !available));
 }
 
-/** A text for users: the missing programs and what to do. */
+/** Returns a text for users that names the missing programs and what to do about them. */
 export function lacksText(missing: readonly MachinePart[]): string {
   const names = missing.map((part) => machineParts[part]).join(' and ');
   return `the machine has no ${names}, according to its worker’s last handshake; install it there and restart the worker`;

@@ -8,10 +8,10 @@ describe('the URL of a tunnel', () => {
     ['https://t.example.com/a1/', 'https://t.example.com/a1'],
     ['', null],
     [null, null],
-  ])('from %p is %p', (reported, url) => expect(tunnelUrlOf(reported)).toBe(url));
+  ])('the tunnel URL of the reported value %p is %p', (reported, url) => expect(tunnelUrlOf(reported)).toBe(url));
 
   it.each(['a b', 'ftp://a', 'https://u:p@a', 'https://a/?q', '//a', 'javascript:x'])(
-    'is rejected if the worker reports %p',
+    'the tunnel %p that a worker reports is rejected',
     (reported) => {
       expect(() => tunnelUrlOf(reported)).toThrow();
     },

@@ -2,7 +2,10 @@ import { invalidField } from '@muster/contracts';
 
 const hostPattern = /^[a-z0-9.-]+(:\d{1,5})?$/i;
 
-/** Returns a tunnel's URL from the worker's report: a host name or a full http(s) URL. Null if the report is empty. */
+/**
+ * Returns the URL of a tunnel from the worker's report, which is a host name or a complete http(s) URL. Null if the
+ * report is empty.
+ */
 export function tunnelUrlOf(reported: string | null | undefined, field = 'tunnelHostname'): string | null {
   if (!reported) return null;
   const text = hostPattern.test(reported) ? `https://${reported}` : reported;

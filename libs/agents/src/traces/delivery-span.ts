@@ -5,8 +5,8 @@ import { workerTrace } from './worker-trace';
 type Delivered = Pick<CommandRow, 'id' | 'organizationId' | 'agentId' | 'jobId' | 'kind' | 'traceparent'>;
 
 /**
- * Records one attempt to deliver a command as a span. The attempt that the worker acknowledged is the parent of the
- * worker's span; failed attempts are its siblings.
+ * Records one attempt to deliver a command as a span. The span of the attempt that the worker acknowledged is the
+ * parent of the worker's span; the spans of failed attempts have the same parent as it.
  */
 export class DeliverySpan {
   // eslint-disable-next-line muster/service-clock -- Spans have the time of the process that records them.

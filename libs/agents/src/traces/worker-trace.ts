@@ -1,13 +1,13 @@
 import { atSpan, isTraceparent, spanIdFor } from '@muster/platform';
 
 /**
- * The span ids of a command's worker and of its delivery. They are derived from the command's id, so every process that
- * delivers, receives or ends the command uses the same ids, and no row stores them.
+ * Returns the span ids of a command's execution by the worker and of its delivery. The ids are derived from the
+ * command's id, so all processes that deliver, receive or end the command use the same ids without storing them.
  */
 export function workerTrace({ id, traceparent }: { id: string; traceparent: string }): {
-  /** The traceparent that the worker continues: it is in the worker's environment and comes back with its reports. */
+  /** The traceparent for the worker. The worker receives it in its environment and sends it with its reports. */
   worker: string;
-  /** The span of the delivery that the worker acknowledged. */
+  /** Id of the span for the delivery that the worker acknowledged. */
   pushedBy: string;
 } {
   const worker = isTraceparent(traceparent) ? atSpan(traceparent, spanIdFor('worker', id)) : traceparent;

@@ -9,7 +9,7 @@ export type ArtifactRow = Pick<
 
 const columns = 'id, agent_id, job_id, kind, filename, content_type, size, storage_key, created_at';
 
-/** Lists artifacts, newest first. Ids increase with time. */
+/** Lists artifacts, newest first, because ids increase with time. */
 export function listArtifacts(
   database: Database,
   organizationId: string,
@@ -20,7 +20,7 @@ export function listArtifacts(
   const within = ['organization_id = $1'];
   if (page.after) within.push(`id < ${placed(page.after[0])}`);
   const { agentId, jobId, kind } = filter;
-  // The narrowest condition selects a range of an index; the others filter within it.
+  // The first condition is the most selective one and selects a range of an index; the others filter within the range.
   const [first, ...others] = [
     jobId && `job_id = ${placed(jobId)}`,
     agentId && `agent_id = ${placed(agentId)}`,

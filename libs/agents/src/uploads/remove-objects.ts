@@ -1,11 +1,16 @@
 import type { Database, ObjectRemovalEntity, Transaction } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 
-/** Minutes for which an upload that was allowed before the deletion can still arrive. */
+/**
+ * Minutes for which an upload URL is valid. An upload that was allowed before the deletion can arrive for this long.
+ */
 const uploadLifetimeMinutes = 15;
 
-/** Records the objects of a deleted job in the transaction that deletes it, and enqueues their removal. */
-export async function promiseRemoval(
+/**
+ * Records which stored objects of a deleted job must be removed, in the transaction that deletes the job, and enqueues
+ * the removal.
+ */
+export async function scheduleObjectRemoval(
   tx: Transaction,
   { organizationId, jobId, now }: { organizationId: string; jobId: string; now: Date },
 ): Promise<void> {
@@ -27,7 +32,9 @@ export async function promiseRemoval(
   if (promised > 0) await tx.enqueue({ queue: 'metering', name: 'remove-objects', payload: { jobId } });
 }
 
-/** Removes the objects of a deleted job. A row stays until no upload can create its object again. */
+/**
+ * Removes the stored objects of a deleted job. The row of an object stays until no upload can create the object again.
+ */
 export async function removeObjects(
   database: Database,
   storage: ObjectStorage,
@@ -58,8 +65,8 @@ export async function removeObjects(
 }
 
 /**
- * Enqueues another removal of objects whose last upload URL has expired, because an upload may have arrived since or
- * the first removal may have failed.
+ * Enqueues another removal of objects whose last upload URL has expired. An upload may have arrived since the first
+ * removal, or the first removal may have failed.
  */
 export async function enqueueDueRemovals(database: Database, now: Date): Promise<{ jobs: number }> {
   return database.transaction('system', async (tx) => {

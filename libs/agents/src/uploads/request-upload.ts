@@ -7,8 +7,8 @@ const maxUploadBytes = 100 * 1024 * 1024;
 const lifetimeSeconds = 900;
 
 /**
- * Returns an upload URL for one file, so that the worker uploads directly to the storage. The artifact row is inserted
- * before the upload.
+ * Returns an upload URL for one file, so that the worker uploads directly to the object storage. The artifact row is
+ * inserted before the upload.
  */
 export async function requestUpload(
   database: Database,
@@ -53,7 +53,7 @@ async function requireOwnJob(
   if (!agent.hasJob) throw new AppError('not_found', { detail: 'This agent has no such job.' });
 }
 
-/** Returns a file name that is one segment of a key and needs no escaping. */
+/** Returns the file name in a form that is one segment of a storage key and needs no escaping. */
 export function safeName(filename: string): string {
   const plain = filename.normalize('NFKD').replaceAll(/[^A-Za-z0-9._-]+/g, '_');
   return plain.replace(/^[._]+/, '').slice(-100) || 'file';

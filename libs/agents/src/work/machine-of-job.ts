@@ -3,8 +3,8 @@ import type { Transaction } from '@muster/database';
 import { runEnded } from '../lifecycle/decide-idle-stop';
 
 /**
- * SQL that assigns the agent to a job, for the statement that starts the job. Both arguments are parameters of the
- * statement, such as `$1`.
+ * SQL that assigns the agent to a job, as a part of the statement that starts the job. Both arguments are parameters of
+ * that statement, such as `$1`.
  */
 export function assignJobSql(agentId: string, jobId: string): string {
   return `UPDATE agent SET current_job_id = ${jobId}, dispatched_at = muster_now(), last_activity_at = muster_now(),
@@ -12,8 +12,8 @@ export function assignJobSql(agentId: string, jobId: string): string {
 }
 
 /**
- * SQL that marks a job's run command as acknowledged. `begun` is a CTE that has a row if the job's worker reports that
- * it has started the run. The job is passed as a parameter, because a plan that joins it may scan all commands.
+ * SQL that marks a job's run command as acknowledged. `begun` names a CTE that has a row if the worker reports that it
+ * has started the run. The job is passed as a parameter, because the plan of a join may scan all commands.
  */
 export function acknowledgeRunSql({ begun, jobId }: { begun: string; jobId: string }): string {
   return `UPDATE agent_command c SET taken_at = COALESCE(c.taken_at, muster_now()), next_push_at = NULL, push_error = NULL
@@ -44,7 +44,7 @@ export function releaseMachine(
 }
 
 /**
- * Records that a stop_job command ends the rest of a job on the machine. The agent gets no new work until that command
+ * Records that a stop_job command clears the machine of the rest of a job. The agent gets no new work until the command
  * ends or the machine boots again.
  */
 export function startCleanup(tx: Transaction, agentId: string, commandId: string): void {
@@ -59,8 +59,8 @@ export async function finishCleanup(tx: Transaction, agentId: string, commandId:
 }
 
 /**
- * Detaches the pending stop commands from a job that is being deleted, because they must outlive it. Their payloads
- * name the job.
+ * Detaches the pending stop commands from a job that is being deleted, because the commands must outlive the job. Their
+ * payloads still contain the job's id.
  */
 export async function detachStopCommands(tx: Transaction, jobId: string): Promise<void> {
   await tx.execute(
@@ -71,8 +71,8 @@ export async function detachStopCommands(tx: Transaction, jobId: string): Promis
 }
 
 /**
- * SQL that marks agents as checked now by the dispatch sweep. `ids` is a query that locks the agents and returns their
- * ids.
+ * SQL that records that the dispatch sweep checks the agents now. `ids` is a query that locks the agents and returns
+ * their ids.
  */
 export function markDispatchSweptSql(ids: string): string {
   return `UPDATE agent SET dispatch_swept_at = muster_now() WHERE id IN (${ids}) RETURNING id`;

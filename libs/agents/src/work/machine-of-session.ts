@@ -1,11 +1,11 @@
 import type { AgentCommandEntity, AgentEntity, Transaction } from '@muster/database';
 
-/** The job or the session that already uses the agent. */
+/** The job or the autopilot session that already occupies the agent. */
 export type AgentBusy = { jobId: string } | { sessionId: string };
 
 /**
- * Assigns the agent to an autopilot session, so that it gets no jobs. The caller holds the agent's lock. Returns null
- * on success, and otherwise the current user of the agent.
+ * Assigns the agent to an autopilot session, so that the agent gets no jobs. The caller must hold the agent's lock.
+ * Returns null on success, and otherwise the job or session that occupies the agent.
  */
 export async function assignAgentToSession(
   tx: Transaction,
@@ -27,7 +27,7 @@ export async function assignAgentToSession(
   return { sessionId: agent!.autopilotSessionId! };
 }
 
-/** Releases the agent from the session. */
+/** Releases the agent from the autopilot session. */
 export function releaseSession(tx: Transaction, agentId: string, sessionId: string): void {
   tx.defer(
     `UPDATE agent SET autopilot_session_id = NULL, last_activity_at = muster_now(), last_activity = 'an autopilot session'
@@ -38,8 +38,8 @@ export function releaseSession(tx: Transaction, agentId: string, sessionId: stri
 }
 
 /**
- * Fails a command that the agent has not acknowledged; returns false if the agent has. A command of an agent that is
- * off can be withdrawn for certain.
+ * Fails a command that the agent has not acknowledged. Returns false if the command was acknowledged or has ended. If
+ * the agent is off, a withdrawn command certainly never runs.
  */
 export async function withdrawCommand(tx: Transaction, id: AgentCommandEntity['id'], error: string): Promise<boolean> {
   const withdrawn = await tx.execute(

@@ -5,7 +5,7 @@ import { saveSession } from './session/save-session';
 import { lockSession, readSteps } from './session/session-row';
 import type { Work } from './steps/work';
 
-/** Number of consecutive failed advances after which a session fails. */
+/** Number of consecutive failed attempts to advance a session after which the session fails. */
 const maxFaults = 8;
 const firstDelayMs = 1000;
 const maxDelayMs = 60_000;
@@ -39,7 +39,7 @@ async function failSession(work: Work): Promise<void> {
     session.ringAt = null;
     return beginEnding(work, ending);
   }
-  // Ending the session failed as well: it is finished with what is recorded. The next session closes its browser.
+  // Ending the session failed as well. It is finished with the recorded data; the next session closes its browser.
   session.ending = ending;
   session.ringAt = null;
   await finishEnding(work);

@@ -60,7 +60,7 @@ export async function answerTurn(parts: ChatParts, turn: Turn, following: Follow
     return presentUsage(usage);
   };
   try {
-    await talk(parts, turn, { ...following, texts, usages, toolCalls, signal });
+    await converse(parts, turn, { ...following, texts, usages, toolCalls, signal });
     const usage = await end('done');
     following.listener?.usage(usage);
     return { sessionId, reply: replyOf(texts), toolCalls, usage };
@@ -89,7 +89,7 @@ interface Conversation extends Following {
   signal: AbortSignal;
 }
 
-async function talk(parts: ChatParts, turn: Turn, conversation: Conversation): Promise<void> {
+async function converse(parts: ChatParts, turn: Turn, conversation: Conversation): Promise<void> {
   const { caller, agentId, sessionId } = turn;
   const { organizationId } = caller;
   const { texts, usages, toolCalls, signal, mayStay } = conversation;
@@ -99,7 +99,7 @@ async function talk(parts: ChatParts, turn: Turn, conversation: Conversation): P
   const tools = toolsFor(caller.role).map(({ name, description, parameters }) => ({ name, description, parameters }));
   for (let round = 0; ; round += 1) {
     const isLast = toolCalls.length >= maxCalls;
-    const answer = await speak(model, { messages, ...(isLast ? {} : { tools }), signal }, round, conversation);
+    const answer = await requestAnswer(model, { messages, ...(isLast ? {} : { tools }), signal }, round, conversation);
     usages.push(answer.usage);
     if (!conversation.listener) appendText(texts, round, answer.content);
     if (isLast || answer.toolCalls.length === 0) break;
@@ -112,7 +112,7 @@ async function talk(parts: ChatParts, turn: Turn, conversation: Conversation): P
   }
 }
 
-async function speak(
+async function requestAnswer(
   model: ModelPort,
   call: ModelCall,
   round: number,

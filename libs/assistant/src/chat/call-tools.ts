@@ -115,7 +115,7 @@ async function callTool(
   return finish({ status, result, ...(error ? { error, code } : {}) });
 }
 
-/** Returns why a call must not be executed; null if it may be. */
+/** Returns why a call must not be executed; null if it is allowed. */
 function refusalOf({ caller }: Turn, tool: string, args: Record<string, unknown> | null): AppError | null {
   try {
     const { parameters } = requireTool(tool, caller.role);

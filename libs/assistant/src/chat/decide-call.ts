@@ -20,8 +20,9 @@ type PendingCall = Pick<
 >;
 
 /**
- * Applies the owner's decision to a call that waits for it: exactly the call that was shown, with its arguments, once
- * and before it expires. The owner's current rights apply. A call that fails afterwards remains decided.
+ * Applies the session owner's decision to a tool call that waits for a confirmation. An approved call is executed once,
+ * with exactly the arguments that were shown, and only before the confirmation expires. The owner's current rights
+ * apply. A call that fails afterwards remains decided.
  */
 export async function decideCall(
   parts: ToolParts,

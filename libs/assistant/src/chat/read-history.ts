@@ -62,7 +62,7 @@ export async function readHistory(
   return { sessionId, messages, nextCursor };
 }
 
-/** A turn has two messages, and a page can end between them. */
+/** Positions of the two messages of a turn. A page can end between them. */
 const [question, answer] = [0, 1];
 
 /** Returns the page of turns that contains the page's messages. */
@@ -127,7 +127,7 @@ export async function callsOf(
   return found;
 }
 
-/** Time after which an approved call has ended, or the process that executed it has died. */
+/** Time in ms after which an approved call has ended, or the process that executed it has died. */
 const maxCallMs = 5 * 60_000;
 
 export function presentCall(row: CallRow, now: Date): ChatToolCall {

@@ -96,7 +96,7 @@ async function claim({ database, modelMs }: AnalysisParts, id: string): Promise<
   return row ?? null;
 }
 
-/** Events alone need neither frames nor a model. A video needs both; its events are sent to the model as well. */
+/** Reads the recording. Recorded events alone need no model. A video needs frames and a model. */
 async function readSource(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
   const { filmKey, events, durationMs } = await sourceOf(parts, row);
   if (durationMs !== null && durationMs > maxFilmMs) {

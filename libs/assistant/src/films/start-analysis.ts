@@ -16,8 +16,8 @@ export async function startAnalysis(
     throw invalidField('recordingId', 'recordingId or uploadKey must be given, and not both');
   }
   await loadAgent(tx, organizationId, agentId);
-  if (recordingId) await requireKept(tx, organizationId, recordingId);
-  else await requireUpload(tx, organizationId, uploadKey!);
+  if (recordingId) await requireStoredRecording(tx, organizationId, recordingId);
+  else await requireKnownUpload(tx, organizationId, uploadKey!);
   const id = newId();
   tx.defer(
     `INSERT INTO video_analysis (id, organization_id, agent_id, recording_id, upload_key, name, hint, actor)
@@ -42,7 +42,7 @@ export async function startAnalysis(
   return { id };
 }
 
-async function requireKept(tx: Transaction, organizationId: string, recordingId: string): Promise<void> {
+async function requireStoredRecording(tx: Transaction, organizationId: string, recordingId: string): Promise<void> {
   const [recording] = await tx.query<Pick<RecordingEntity, 'status'>>(
     'SELECT status FROM recording WHERE id = $1 AND organization_id = $2',
     [recordingId, organizationId],
@@ -59,7 +59,7 @@ async function requireKept(tx: Transaction, organizationId: string, recordingId:
 /**
  * Throws unless the key belongs to a requested upload, or to a file that one of the organization's machines uploaded.
  */
-async function requireUpload(tx: Transaction, organizationId: string, key: string): Promise<void> {
+async function requireKnownUpload(tx: Transaction, organizationId: string, key: string): Promise<void> {
   const rows = await tx.query(
     `SELECT upload_key FROM film_upload WHERE upload_key = $1 AND organization_id = $2
      UNION ALL SELECT storage_key FROM artifact WHERE storage_key = $1 AND organization_id = $2`,

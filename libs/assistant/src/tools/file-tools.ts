@@ -14,7 +14,7 @@ export const fileTools: Tool[] = [
     parameters: argumentsOf({ path }, { optional: ['path'] }),
     role: 'viewer',
     changes: false,
-    perform: (context, args) => reach(context, 'list', (args.path as string | undefined) ?? ''),
+    perform: (context, args) => listOrReadFiles(context, 'list', (args.path as string | undefined) ?? ''),
   },
   {
     name: 'read_file',
@@ -22,11 +22,15 @@ export const fileTools: Tool[] = [
     parameters: argumentsOf({ path: { ...path, minLength: 1 } }),
     role: 'viewer',
     changes: false,
-    perform: (context, args) => reach(context, 'read', args.path as string),
+    perform: (context, args) => listOrReadFiles(context, 'read', args.path as string),
   },
 ];
 
-async function reach(context: ToolContext, action: 'list' | 'read', requestedPath: string): Promise<ToolOutcome> {
+async function listOrReadFiles(
+  context: ToolContext,
+  action: 'list' | 'read',
+  requestedPath: string,
+): Promise<ToolOutcome> {
   // The worker checks this as well; the check here saves a command.
   if (requestedPath.startsWith('/') || requestedPath.split('/').includes('..')) {
     throw invalidField('arguments.path', 'path must be relative to the runs folder and stay in it');

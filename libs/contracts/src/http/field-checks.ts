@@ -15,7 +15,7 @@ import {
   min as isAtLeast,
 } from 'class-validator';
 import { microsOf, usdOf } from '../money/money';
-import { type FieldCheck, joined, type Place, readFields, wrong } from './field-rules';
+import { type FieldCheck, joined, type Place, readFields, addFieldError } from './field-rules';
 import { readDay, readTime } from './read-time';
 
 // Single values are checked with class-validator, but field-rules.ts walks the request. class-validator's own walk
@@ -43,11 +43,12 @@ interface TextRule {
 
 export function text({ min, max, pattern, visible }: TextRule): FieldCheck {
   return (value, name, place) => {
-    if (!isString(value)) return wrong(place, `${name} must be a string`);
-    if (value.length < min) return wrong(place, `${name} must be longer than or equal to ${min} characters`);
-    if (isLonger(value, max)) return wrong(place, `${name} must be shorter than or equal to ${max} characters`);
-    if (pattern && !matches(value, pattern)) return wrong(place, `${name} must match ${pattern} regular expression`);
-    if (visible && unseen.test(value)) return wrong(place, `${name} must have a visible character`);
+    if (!isString(value)) return addFieldError(place, `${name} must be a string`);
+    if (value.length < min) return addFieldError(place, `${name} must be longer than or equal to ${min} characters`);
+    if (isLonger(value, max)) return addFieldError(place, `${name} must be shorter than or equal to ${max} characters`);
+    if (pattern && !matches(value, pattern))
+      return addFieldError(place, `${name} must match ${pattern} regular expression`);
+    if (visible && unseen.test(value)) return addFieldError(place, `${name} must have a visible character`);
     return value;
   };
 }
@@ -58,14 +59,14 @@ const disguise = /[\p{Cc}\p{Cf}\p{Z}\u115f\u1160\u2800\u3164\uffa0]/u;
 export const email: FieldCheck = (value, name, place) =>
   isString(value) && value.length <= 254 && isEmail(value) && !disguise.test(value)
     ? value
-    : wrong(place, `${name} must be an email`);
+    : addFieldError(place, `${name} must be an email`);
 
 export function url(max: number): FieldCheck {
   const options = { protocols: ['http', 'https'], require_protocol: true, require_tld: false };
   return (value, name, place) => {
-    if (!isString(value)) return wrong(place, `${name} must be a URL address`);
-    if (value.length > max) return wrong(place, `${name} must be shorter than or equal to ${max} characters`);
-    return isURL(value, options) ? value : wrong(place, `${name} must be a URL address`);
+    if (!isString(value)) return addFieldError(place, `${name} must be a URL address`);
+    if (value.length > max) return addFieldError(place, `${name} must be shorter than or equal to ${max} characters`);
+    return isURL(value, options) ? value : addFieldError(place, `${name} must be a URL address`);
   };
 }
 
@@ -73,26 +74,30 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 
 /** Converts the id to lower case, so that each id has one spelling. */
 export const uuid: FieldCheck = (value, name, place) =>
-  typeof value === 'string' && uuidPattern.test(value) ? value.toLowerCase() : wrong(place, `${name} must be a UUID`);
+  typeof value === 'string' && uuidPattern.test(value)
+    ? value.toLowerCase()
+    : addFieldError(place, `${name} must be a UUID`);
 
 export const dateTime: FieldCheck = (value, name, place) => {
   const read = typeof value === 'string' ? readTime(value) : null;
-  return read ?? wrong(place, `${name} must be a valid ISO 8601 date string with a time`);
+  return read ?? addFieldError(place, `${name} must be a valid ISO 8601 date string with a time`);
 };
 
 export const day: FieldCheck = (value, name, place) => {
   const read = typeof value === 'string' ? readDay(value) : null;
-  return read ?? wrong(place, `${name} must be a day that exists, as YYYY-MM-DD`);
+  return read ?? addFieldError(place, `${name} must be a day that exists, as YYYY-MM-DD`);
 };
 
 export const dayOrTime: FieldCheck = (value, name, place) => {
   const read = typeof value === 'string' ? (readDay(value) ?? readTime(value)) : null;
-  return read ?? wrong(place, `${name} must be a day as YYYY-MM-DD, or a valid ISO 8601 date string with a time`);
+  return (
+    read ?? addFieldError(place, `${name} must be a day as YYYY-MM-DD, or a valid ISO 8601 date string with a time`)
+  );
 };
 
 export function integer(min: number, max: number): FieldCheck {
   return (value, name, place) => {
-    if (!isInt(value)) return wrong(place, `${name} must be an integer number`);
+    if (!isInt(value)) return addFieldError(place, `${name} must be an integer number`);
     return between(value as number, { min, max, name, place });
   };
 }
@@ -101,7 +106,7 @@ export function integer(min: number, max: number): FieldCheck {
 export function integerText(min: number, max: number): FieldCheck {
   return (value, name, place) => {
     const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : NaN;
-    if (Number.isNaN(number)) return wrong(place, `${name} must be an integer number`);
+    if (Number.isNaN(number)) return addFieldError(place, `${name} must be an integer number`);
     return between(number, { min, max, name, place });
   };
 }
@@ -109,7 +114,7 @@ export function integerText(min: number, max: number): FieldCheck {
 export function number(min: number, max: number): FieldCheck {
   return (value, name, place) => {
     if (!isNumber(value)) {
-      return wrong(place, `${name} must be a number conforming to the specified constraints`);
+      return addFieldError(place, `${name} must be a number conforming to the specified constraints`);
     }
     return between(value, { min, max, name, place });
   };
@@ -121,38 +126,43 @@ export function exactUsd(max: number): FieldCheck {
   return (value, name, place) => {
     const usd = inRange(value, name, place) as number | undefined;
     if (usd === undefined || usdOf(microsOf(usd)) === usd) return usd;
-    return wrong(place, `${name} must have at most six decimals`);
+    return addFieldError(place, `${name} must have at most six decimals`);
   };
 }
 
 function between(value: number, { min, max, name, place }: { min: number; max: number; name: string; place: Place }) {
-  if (!isAtLeast(value, min)) return wrong(place, `${name} must not be less than ${min}`);
-  if (!isAtMost(value, max)) return wrong(place, `${name} must not be greater than ${max}`);
+  if (!isAtLeast(value, min)) return addFieldError(place, `${name} must not be less than ${min}`);
+  if (!isAtMost(value, max)) return addFieldError(place, `${name} must not be greater than ${max}`);
   return value;
 }
 
 export const boolean: FieldCheck = (value, name, place) =>
-  isBoolean(value) ? value : wrong(place, `${name} must be a boolean value`);
+  isBoolean(value) ? value : addFieldError(place, `${name} must be a boolean value`);
 
 export function oneOf(values: readonly string[]): FieldCheck {
   return (value, name, place) =>
-    isIn(value, values) ? value : wrong(place, `${name} must be one of the following values: ${values.join(', ')}`);
+    isIn(value, values)
+      ? value
+      : addFieldError(place, `${name} must be one of the following values: ${values.join(', ')}`);
 }
 
 export const object: FieldCheck = (value, name, place) =>
-  isObject(value) ? value : wrong(place, `${name} must be an object`);
+  isObject(value) ? value : addFieldError(place, `${name} must be an object`);
 
 export function nested(type: () => new () => object): FieldCheck {
   return (value, name, place) =>
-    isObject(value) ? readFields(type(), value, place) : wrong(place, `${name} must be an object`);
+    isObject(value) ? readFields(type(), value, place) : addFieldError(place, `${name} must be an object`);
 }
 
 export function textMap({ maxKeys, max }: { maxKeys: number; max: number }): FieldCheck {
   const fits = (text: unknown) => typeof text === 'string' && text.length <= max;
   return (value, name, place) => {
-    if (!isObject(value)) return wrong(place, `${name} must be an object`);
+    if (!isObject(value)) return addFieldError(place, `${name} must be an object`);
     if (hasAtMost(value, maxKeys) && Object.values(value).every(fits)) return value;
-    return wrong(place, `${name} must have at most ${maxKeys} names, each with a text of at most ${max} characters`);
+    return addFieldError(
+      place,
+      `${name} must have at most ${maxKeys} names, each with a text of at most ${max} characters`,
+    );
   };
 }
 
@@ -167,7 +177,7 @@ export function anyJson(maxBytes: number): FieldCheck {
   return (value, name, place) =>
     value !== undefined && Buffer.byteLength(JSON.stringify(value)) <= maxBytes
       ? value
-      : wrong(place, `${name} must be a JSON value of at most ${maxBytes} bytes`);
+      : addFieldError(place, `${name} must be a JSON value of at most ${maxBytes} bytes`);
 }
 
 interface Size {
@@ -181,9 +191,11 @@ function list(
   check: (items: unknown[], name: string, place: Place) => unknown,
 ): FieldCheck {
   return (value, name, place) => {
-    if (!isArray(value)) return wrong(place, `${name} must be an array`);
-    if (!arrayMinSize(value, minItems)) return wrong(place, `${name} must contain at least ${minItems} elements`);
-    if (!arrayMaxSize(value, maxItems)) return wrong(place, `${name} must contain no more than ${maxItems} elements`);
+    if (!isArray(value)) return addFieldError(place, `${name} must be an array`);
+    if (!arrayMinSize(value, minItems))
+      return addFieldError(place, `${name} must contain at least ${minItems} elements`);
+    if (!arrayMaxSize(value, maxItems))
+      return addFieldError(place, `${name} must contain no more than ${maxItems} elements`);
     return check(value, name, place);
   };
 }
@@ -193,14 +205,14 @@ export function listOf(type: () => new () => object, size: Size): FieldCheck {
     items.map((item, at) => {
       if (place.faults.full) return undefined;
       const own = { ...place, path: joined(place.path, at) };
-      return isObject(item) ? readFields(type(), item, own) : wrong(own, `${name}.${at} must be an object`);
+      return isObject(item) ? readFields(type(), item, own) : addFieldError(own, `${name}.${at} must be an object`);
     }),
   );
 }
 
 export function objects(size: Size): FieldCheck {
   return list(size, (items, name, place) =>
-    items.every(isObject) ? items : wrong(place, `each value in ${name} must be an object`),
+    items.every(isObject) ? items : addFieldError(place, `each value in ${name} must be an object`),
   );
 }
 
@@ -209,15 +221,16 @@ export function texts(size: Size & { max: number; values?: readonly string[]; vi
   return list(size, (items, name, place) => {
     for (const item of items) {
       if (values && !values.includes(item as string)) {
-        return wrong(place, `each value in ${name} must be one of the following values: ${values.join(', ')}`);
+        return addFieldError(place, `each value in ${name} must be one of the following values: ${values.join(', ')}`);
       }
-      if (typeof item !== 'string') return wrong(place, `each value in ${name} must be a string`);
+      if (typeof item !== 'string') return addFieldError(place, `each value in ${name} must be a string`);
       if (isLonger(item, max)) {
-        return wrong(place, `each value in ${name} must be shorter than or equal to ${max} characters`);
+        return addFieldError(place, `each value in ${name} must be shorter than or equal to ${max} characters`);
       }
-      if (visible && unseen.test(item)) return wrong(place, `each value in ${name} must have a visible character`);
+      if (visible && unseen.test(item))
+        return addFieldError(place, `each value in ${name} must have a visible character`);
     }
-    return new Set(items).size === items.length ? items : wrong(place, `All ${name}'s elements must be unique`);
+    return new Set(items).size === items.length ? items : addFieldError(place, `All ${name}'s elements must be unique`);
   });
 }
 
@@ -225,11 +238,11 @@ export function integers(size: Size & { min: number; max: number }): FieldCheck 
   const { min, max } = size;
   return list(size, (items, name, place) => {
     for (const item of items) {
-      if (!isInt(item)) return wrong(place, `each value in ${name} must be an integer number`);
-      if (!isAtLeast(item, min)) return wrong(place, `each value in ${name} must not be less than ${min}`);
-      if (!isAtMost(item, max)) return wrong(place, `each value in ${name} must not be greater than ${max}`);
+      if (!isInt(item)) return addFieldError(place, `each value in ${name} must be an integer number`);
+      if (!isAtLeast(item, min)) return addFieldError(place, `each value in ${name} must not be less than ${min}`);
+      if (!isAtMost(item, max)) return addFieldError(place, `each value in ${name} must not be greater than ${max}`);
     }
-    return new Set(items).size === items.length ? items : wrong(place, `All ${name}'s elements must be unique`);
+    return new Set(items).size === items.length ? items : addFieldError(place, `All ${name}'s elements must be unique`);
   });
 }
 

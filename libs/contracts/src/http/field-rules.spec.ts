@@ -45,7 +45,7 @@ const faultOf = (given: object) => read(given).faults.errors.map(({ field, messa
 const many = (count: number) => Array.from({ length: count }, (_, at) => `name ${at}`);
 
 describe('readFields', () => {
-  it('reads the fields of a request into an instance of the class', () => {
+  it('readFields reads the fields of a request into an instance of the class', () => {
     const given = { text: 'abc', names: ['a', 'b'], inners: [{ name: 'x' }], inner: { name: 'y' }, json: { a: [1] } };
     const { value, faults } = read(given);
     expect([faults.none, value]).toEqual([true, given]);
@@ -74,15 +74,15 @@ describe('readFields', () => {
     [{ count: '1e1' }, 'count: count must be an integer number'],
     [{ count: ['1'] }, 'count: count must be an integer number'],
     [{ toString: 1 }, 'toString: property toString should not exist'],
-  ])('reports what is wrong with %j', (given, fault) => expect(faultOf(given)).toEqual([fault]));
+  ])('readFields reports the error of the body %j', (given, fault) => expect(faultOf(given)).toEqual([fault]));
 
-  it('counts a surrogate pair as one character', () => {
+  it('readFields counts a surrogate pair as one character', () => {
     expect(faultOf({ text: '😀😀😀' })).toEqual([]);
     expect(faultOf({ text: '😀😀😀a' })).toHaveLength(1);
   });
 
   it.each(['', ' \u00a0\n', '\u202e\u2066', '\u200b\ufeff', '\u0001\u001b', '\u3164\u2800', '\u0301'])(
-    'requires a visible character in a name, unlike %j',
+    'readFields refuses the name %j, which has no visible character',
     (name) => {
       const faults = (given: object) => read(given, Shown).faults.errors.map(({ message }) => message);
       expect(faults({ name })).toEqual([expect.stringMatching(/visible|longer/)]);
@@ -94,12 +94,12 @@ describe('readFields', () => {
     },
   );
 
-  it('ignores unknown fields in the reports of workers', () => {
+  it('readFields drops unknown fields if they are to be ignored, as in the reports of workers', () => {
     const given = { inner: { name: 'a', newer: 1 }, newer: 2 };
     expect(read(given, Body, 'ignore').value).toEqual({ inner: { name: 'a' } });
   });
 
-  it('stops after 200 errors and reports the first 50, shortened', () => {
+  it('readFields stops after 200 errors and reports the first 50, shortened', () => {
     const { faults } = read(Object.fromEntries(many(10_000).map((name) => [name + 'x'.repeat(2000), 1])));
     expect([faults.full, faults.errors.length]).toEqual([true, 50]);
     expect(JSON.stringify(faults.errors).length).toBeLessThan(50_000);
@@ -114,7 +114,7 @@ describe('readFields', () => {
     expect(looks).toBe(200);
   });
 
-  it('checks the length of a list before its elements', () => {
+  it('readFields checks the length of a list before its elements', () => {
     const trap = new Proxy([] as unknown[], {
       get: (_, key) => {
         if (key === 'length') return 1_000_000;
@@ -128,7 +128,7 @@ describe('readFields', () => {
     }
   });
 
-  it('never throws, whatever the fields contain', () => {
+  it('readFields never throws, whatever the fields contain', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom('text', 'names', 'inners', 'inner', 'map', 'json'), fc.jsonValue()),

@@ -44,7 +44,7 @@ export interface Place {
 }
 
 /** Adds an error for the field at this location. */
-export function wrong(place: Place, message: string): undefined {
+export function addFieldError(place: Place, message: string): undefined {
   place.faults.add(place.path, message);
 }
 

@@ -17,9 +17,9 @@ describe('the table of path owners', () => {
     ['/api/webhooks/codehost/feedback', 'ingest'],
     ['/api/cron/stale-jobs', 'scheduler'],
     ['/api/cronies', 'gateway'],
-  ])('routes %s to %s', (path, app) => expect(ownerOf(path)).toBe(app));
+  ])('the table of path owners routes %s to %s', (path, app) => expect(ownerOf(path)).toBe(app));
 
-  it('ends with a row that matches every other path', () => {
+  it('the table of path owners ends with a row that matches every other path', () => {
     expect(pathOwners.at(-1)).toEqual({ path: '/*', app: 'gateway' });
   });
 });

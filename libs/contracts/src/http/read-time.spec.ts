@@ -11,7 +11,7 @@ describe('readTime', () => {
     ['2026-01-31T09:30:00.1-0500', '2026-01-31T14:30:00.100Z'],
     ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
     ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
-  ])('reads %s as %s', (text, moment) => expect(readTime(text)).toBe(moment));
+  ])('readTime reads %s as %s', (text, moment) => expect(readTime(text)).toBe(moment));
 
   it.each([
     '2026-W05-1T10:00:00Z',
@@ -37,9 +37,9 @@ describe('readTime', () => {
     '2026-01-31T10:00:00z',
     `2026-01-31T10:00:00.${'1'.repeat(20_000)}Z`,
     '',
-  ])('rejects %s', (text) => expect(readTime(text)).toBeNull());
+  ])('readTime rejects %s', (text) => expect(readTime(text)).toBeNull());
 
-  it('reads a timestamp that JavaScript wrote without changing it', () => {
+  it('readTime returns a timestamp that JavaScript wrote unchanged', () => {
     const [min, max] = [new Date('0001-01-01T00:00:00Z'), new Date('9999-12-31T23:59:59.999Z')];
     fc.assert(
       fc.property(fc.date({ min, max, noInvalidDate: true }), (date) => {

@@ -32,7 +32,10 @@ export function usdOrNull(amount: MicroUsd | null): number | null {
   return amount === null ? null : usdOf(amount);
 }
 
-/** Converts units of 10^-decimals to the nearest number, by its decimal text: a division can be inexact. */
+/**
+ * Converts a number of units of 10^-decimals to the nearest JavaScript number. Parses the decimal text, because a
+ * division could be inexact.
+ */
 export function decimalOf(units: bigint, decimals: number): number {
   const digits = String(units < 0n ? -units : units).padStart(decimals + 1, '0');
   const value = Number(`${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`);

@@ -28,11 +28,13 @@ export interface JobDefinition {
   timeoutMs: number;
   retry: RetryPolicy;
   /**
-   * The handler deletes the message from the outbox in the transaction that does the work. So there is no check before
-   * whether the message was handled already: handling it again does nothing.
+   * Whether the handler deletes the message from the outbox in the transaction that does the work. Then no check
+   * precedes the handler, because handling the message a second time does nothing.
    */
   settles?: true;
-  /** The message always goes through the queue, even if the process that enqueued it could handle it directly. */
+  /**
+   * Whether the message always goes through the queue, even if the process that enqueued it could handle it directly.
+   */
   byQueue?: true;
 }
 

@@ -23,8 +23,8 @@ export class UserEntity {
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('timestamptz', { nullable: true }) lastSignInAt!: Date | null;
   /**
-   * Time since which a sign-in requires a code or a passkey besides the password; null if it does not, also during
-   * enrolment.
+   * Time since which a sign-in requires a code or a passkey in addition to the password; null if the password is
+   * enough, also while the second factor is being set up.
    */
   @Column('timestamptz', { nullable: true }) secondFactorSince!: Date | null;
 }

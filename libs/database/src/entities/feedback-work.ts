@@ -25,7 +25,10 @@ export class FeedbackWorkItemEntity {
   @Column('uuid', { array: true, default: '{}' }) duplicates!: string[];
   /** `model` or `rule`; null until the work item was enriched. */
   @Column('text', { nullable: true }) enrichedBy!: 'model' | 'rule' | null;
-  /** Time right before the model was called; null if it was not. It is called only once, whatever the outcome. */
+  /**
+   * Time right before the model was called; null if the model was not called. The model is called only once, whatever
+   * the outcome.
+   */
   @Column('timestamptz', { nullable: true }) modelAskedAt!: Date | null;
   /** Incremented with every sync request, so that a request that arrives during a sync is not lost. */
   @Column('integer', { default: 1 }) armed!: number;
@@ -68,14 +71,17 @@ export class FeedbackLinkEntity {
   @Column('text', { nullable: true }) externalId!: string | null;
   @Column('text', { nullable: true }) externalUrl!: string | null;
   @Column('text', { nullable: true }) branch!: string | null;
-  /** Time of the first attempt to create the issue or task, which cannot be older; null before. */
+  /**
+   * Time of the first attempt to create the issue or task; null before. The issue or task cannot be older than this
+   * time.
+   */
   @Column('timestamptz', { nullable: true }) firstClaimedAt!: Date | null;
   /**
-   * Time of the last attempt to create it, written before the call; null if none is open. If the response was lost, the
-   * next attempt searches for the result first.
+   * Time of the last attempt to create the issue or task, written before the call; null if no attempt is open. If the
+   * response was lost, the next attempt searches for the result first.
    */
   @Column('timestamptz', { nullable: true }) claimedAt!: Date | null;
-  /** Number of attempts to create it. Only the process that made the last one may create. */
+  /** Number of attempts to create the issue or task. Only the process that made the last attempt may create it. */
   @Column('integer', { default: 0 }) claim!: number;
   /**
    * Status in the tracker when it was last read or written. Only a different status is a change made in the tracker.
@@ -86,7 +92,7 @@ export class FeedbackLinkEntity {
    * none.
    */
   @Column('text', { nullable: true }) writingStatus!: FeedbackStatus | null;
-  /** Whether its text links to the item in the other tracker. */
+  /** Whether the text of the issue or task links to the item in the other tracker. */
   @Column('boolean', { default: false }) joined!: boolean;
   @Column('timestamptz', { nullable: true }) unlinkedAt!: Date | null;
   @Column('integer', { default: 0 }) attempts!: number;

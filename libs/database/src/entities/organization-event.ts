@@ -9,7 +9,10 @@ export class OrganizationEventEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'organization_event_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** Transaction that wrote the row. Rows become visible when it commits, so no sequence number has their order. */
+  /**
+   * Transaction that wrote the row. Rows become visible when their transaction commits, and no sequence number has this
+   * order.
+   */
   @PrimaryColumn('bigint')
   transactionId!: number;
   @PrimaryColumn('uuid')

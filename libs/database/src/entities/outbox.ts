@@ -26,7 +26,7 @@ export class OutboxEntity {
   @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
 }
 
-/** A canary: proof that an app processes its queue, which a ping of Redis does not give. */
+/** A canary: a message that proves that an app processes its queue, which a ping of Redis does not prove. */
 @Entity('queue_probe')
 @Index('queue_probe_queue_idx', ['queue', 'id'])
 export class QueueProbeEntity {

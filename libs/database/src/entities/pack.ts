@@ -70,8 +70,8 @@ export class PackBundleEntity {
   @Column('timestamptz', { default: () => 'muster_now()' })
   touchedAt!: Date;
   /**
-   * Time since which its object is being deleted; null if it is not. Until the row is deleted, the bundle cannot be
-   * referenced.
+   * Time since which the bundle's object is being deleted; null if it is not being deleted. Until the row is deleted,
+   * the bundle cannot be referenced.
    */
   @Column('timestamptz', { nullable: true })
   removingAt!: Date | null;
@@ -107,10 +107,10 @@ export class RuntimeBundleEntity {
   createdBy!: string;
   @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
-  /** Time when it became the draft head; null while its objects are being stored, or if that failed. */
+  /** Time when the upload became the draft head; null while its objects are being stored, or if storing them failed. */
   @Column('timestamptz', { nullable: true })
   storedAt!: Date | null;
-  /** Time when another draft replaced it as the head; null if none did. */
+  /** Time when another draft replaced this one as the head; null if none did. */
   @Column('timestamptz', { nullable: true })
   replacedAt!: Date | null;
 }

@@ -34,7 +34,10 @@ export class PilotBatchEntity {
   workflowId!: string | null;
   @Column('text', { nullable: true })
   workerKey!: string | null;
-  /** The agent whose own key reported it; null if an organization key or a session did. It may be deleted by now. */
+  /**
+   * The agent whose own key reported the batch; null if an organization key or a session reported it. The agent may be
+   * deleted by now.
+   */
   @Column('uuid', { nullable: true })
   reporterAgentId!: string | null;
   @Column('timestamptz', { nullable: true })
@@ -83,7 +86,7 @@ export class PilotClaimResultEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'pilot_claim_result_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** `{batchId}:claim:{index}` */
+  /** Id in the form `{batchId}:claim:{index}`. */
   @PrimaryColumn('text')
   id!: string;
   @Column('uuid')

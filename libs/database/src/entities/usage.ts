@@ -32,8 +32,8 @@ export class RunCostEntity {
   @Column('bigint', { nullable: true })
   durationMs!: number | null;
   /**
-   * Prices of its usages when they were first priced, by model and day. Later price changes have no effect until a
-   * recompute is requested.
+   * Prices of the run's model usage when it was first priced, by model and day. Later price changes have no effect
+   * until a recompute is requested.
    */
   @Column('jsonb', { default: [] })
   prices!: object[];

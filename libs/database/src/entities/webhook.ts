@@ -116,7 +116,10 @@ export class WebhookDeliveryEntity {
   @Column('timestamptz', { nullable: true }) sentAt!: Date | null;
   /** Number of attempts since the delivery was created or last requested again. */
   @Column('integer', { default: 0 }) tries!: number;
-  /** Whether an admin requested it: a test or a redelivery. It is sent even if the endpoint is disabled. */
+  /**
+   * Whether an admin requested the delivery (a test or a redelivery). Such a delivery is sent even if the endpoint is
+   * disabled.
+   */
   // eslint-disable-next-line id-denylist -- the name of the column
   @Column('boolean', { default: false }) asked!: boolean;
   /** Time of the next attempt, while the delivery is pending. */

@@ -21,7 +21,8 @@ export function recordOrganizationEvent(tx: Transaction, { organizationId, type,
 }
 
 /**
- * Id of the transaction that writes a row, for a reader that has seen the rows of some transactions but not of others.
+ * SQL for the id of the transaction that writes a row. A reader needs the id, because it may have seen the rows of some
+ * transactions but not of others.
  */
 export const currentTransaction = 'pg_current_xact_id()::text::bigint';
 

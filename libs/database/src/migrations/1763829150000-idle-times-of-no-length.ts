@@ -10,6 +10,6 @@ export class IdleTimesOfNoLength1763829150000 implements MigrationInterface {
   }
 
   async down(): Promise<void> {
-    // The deleted rows contained no information.
+    // Nothing is restored, because the deleted rows contained no information.
   }
 }

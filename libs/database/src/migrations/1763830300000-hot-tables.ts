@@ -1,7 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Tables that every run writes to. Their foreign key checked the organization with each row, and locked that one row.
+ * Tables that every run writes to. For each inserted row, their foreign key checked and locked the one row of the
+ * organization.
  */
 const tables = [
   'job',
@@ -21,10 +22,16 @@ const tables = [
   'run_cost_change',
 ];
 
-/** Tables whose rows are updated. With free space on its page, a new row version needs no new index entries. */
+/**
+ * Fill factors in percent of tables whose rows are updated. While a page has free space, a new row version stays on the
+ * page and needs no new index entries.
+ */
 const fillfactors = { job: 80, agent: 70, agent_command: 80, timeline_head: 70, usage_counter: 50, usage_event: 85 };
 
-/** Tables in which each run leaves dead rows. They are vacuumed at one fiftieth of dead rows instead of one fifth. */
+/**
+ * Tables in which each run leaves dead rows. They are vacuumed when one fiftieth of their rows is dead, instead of one
+ * fifth.
+ */
 const busy = ['job', 'agent', 'agent_command', 'timeline_head', 'usage_counter', 'outbox', 'run_cost_change'];
 
 /**

@@ -70,7 +70,7 @@ describe('the migration of money', () => {
     return id;
   }
 
-  it('rounds each component once, makes totals and counters the sums of components, and reverts without loss', async () => {
+  it('the money migration rounds each component once, adds up totals from components, and reverts without loss', async () => {
     const compute = (1200.5 / 3600) * 0.1;
     const small = await makeRun({
       reported: null,

@@ -35,7 +35,7 @@ export async function listDeadLetters(
   });
 }
 
-/** Publishes a dead letter again at once, with all its attempts. False if the scope has no such dead letter. */
+/** Publishes a dead letter again at once, with all its attempts. Returns false if the scope has no such dead letter. */
 export async function replayDeadLetter(tx: Transaction, id: string): Promise<boolean> {
   const touched = await tx.execute(
     `UPDATE outbox SET next_publish_at = now(), attempts = 0
@@ -45,7 +45,7 @@ export async function replayDeadLetter(tx: Transaction, id: string): Promise<boo
   return touched === 1;
 }
 
-/** Deletes a dead letter. False if there is no such dead letter. */
+/** Deletes a dead letter. Returns false if there is no such dead letter. */
 export async function discardDeadLetter(tx: Transaction, id: string): Promise<boolean> {
   return (await tx.execute('DELETE FROM outbox WHERE id = $1 AND next_publish_at IS NULL', [id])) === 1;
 }

@@ -11,8 +11,8 @@ import { runScoped } from '../transactions/run-scoped';
 import { OutboxRelay } from './outbox-relay';
 
 /**
- * SQL for the organization of a dead letter. A message that the service enqueued for itself has none, until it becomes
- * a dead letter of the organization of the entity in its payload.
+ * SQL for the organization of a dead letter: that of the entity in its payload. A message that the service enqueued for
+ * itself has no organization until it becomes a dead letter.
  */
 const owners = [
   'organization_id',
@@ -65,7 +65,7 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
     try {
       await this.handledIds.add(id);
     } catch (error) {
-      // It is published again, and its handler finds nothing left to do.
+      // The message is published again, and its handler finds nothing left to do.
       this.logger.warn(
         `could not delete a handled outbox row; it will be published again and handled as a no-op: ${(error as Error).message}`,
       );

@@ -94,7 +94,7 @@ export class OutboxRelay implements OnApplicationShutdown {
    * here.
    */
   private async postponePublished(): Promise<void> {
-    const ids = [...this.published, ...this.handoff.putOff(this.config.outboxRepublishMs / 3)];
+    const ids = [...this.published, ...this.handoff.takeIdsToPostpone(this.config.outboxRepublishMs / 3)];
     this.published.clear();
     if (ids.length === 0) return;
     // A locked row is being handled, and waiting for it could cause a deadlock.
@@ -106,7 +106,7 @@ export class OutboxRelay implements OnApplicationShutdown {
       const values = [ids, this.config.outboxRepublishMs];
       await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { unflushed: true });
     } catch (error) {
-      // The sweep publishes them again; the queue knows their ids.
+      // The sweep publishes the messages again; the queue ignores a message whose id it already has.
       this.logger.debug?.(
         `could not record that messages were published; they are published again: ${(error as Error).message}`,
       );

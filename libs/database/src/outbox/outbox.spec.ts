@@ -93,13 +93,13 @@ describe('outbox', () => {
     harness.db.query('system', 'UPDATE outbox SET next_publish_at = now() WHERE next_publish_at IS NOT NULL');
   const outboxEmptied = () => waitFor('an empty outbox', async () => (await rows()).length === 0);
 
-  it('publishes messages after the commit, and is empty when they are handled', async () => {
+  it('the outbox publishes messages after the commit, and is empty when they are handled', async () => {
     const probes = await enqueue(25);
     await outboxEmptied();
     expect(handled.sort()).toEqual(probes.map(({ id }) => id).sort());
   });
 
-  it('publishes a message once if it is enqueued twice in one transaction', async () => {
+  it('equal messages of one transaction are stored in the outbox once', async () => {
     const probeId = newId();
     const key = { queue: 'metering', name: 'probe', payload: { probeId } } as const;
     await harness.db.transaction('system', async (tx) => {
@@ -127,7 +127,7 @@ describe('outbox', () => {
       held = undefined;
     });
 
-    it('starts at the commit without the queue, up to the concurrency limit; further messages go through the queue', async () => {
+    it('a committed message is handled in the same process up to the concurrency limit; others go through the queue', async () => {
       let open = () => {};
       held = new Promise((resolve) => (open = resolve));
       const { concurrency } = queueDefinition('feedback');
@@ -141,7 +141,7 @@ describe('outbox', () => {
       expect(publish).toHaveBeenCalledTimes(1);
     });
 
-    it('is postponed while it is handled, so that the sweep skips it, and its copy in the queue has no effect', async () => {
+    it('a message is postponed while the committing process handles it, and its copy in the queue has no effect', async () => {
       let open = () => {};
       held = new Promise((resolve) => (open = resolve));
       const [id] = await sync();
@@ -157,7 +157,7 @@ describe('outbox', () => {
       expect(handled).toEqual([id]);
     });
 
-    it('remains in the outbox if its handler fails, and is retried through the queue', async () => {
+    it('a message whose handler fails in the committing process stays in the outbox and is retried through the queue', async () => {
       failWith = new Error('not today');
       const [id] = await sync();
       await waitFor('the first attempt', async () => (await rows())[0]?.attempts === 1);
@@ -170,7 +170,7 @@ describe('outbox', () => {
     });
   });
 
-  it('publishes no message of a transaction that was rolled back', async () => {
+  it('the outbox publishes no message of a transaction that was rolled back', async () => {
     const attempt = harness.db.transaction('system', async (tx) => {
       await requestQueueProbes(tx, { queues: ['feedback'] });
       throw new Error('changed my mind');
@@ -182,7 +182,7 @@ describe('outbox', () => {
     expect(handled).toHaveLength(1);
   });
 
-  it('publishes a message with its organization, request and trace', async () => {
+  it('the outbox publishes a message with its organization, request and trace', async () => {
     const publisher = new RecordingPublisher();
     const { id: organizationId } = await makeOrganization(harness.db);
     await harness.db.query(
@@ -198,7 +198,7 @@ describe('outbox', () => {
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
-  it('publishes each row once if several sweeps run at once', async () => {
+  it('the outbox publishes each row once if several sweeps run at once', async () => {
     const publisher = new RecordingPublisher();
     await harness.db.query(
       'system',
@@ -213,7 +213,7 @@ describe('outbox', () => {
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
-  it('keeps messages that Redis does not accept, and publishes them in the next round', async () => {
+  it('the outbox keeps messages that Redis does not accept, and publishes them in the next round', async () => {
     const publisher = new RecordingPublisher();
     publisher.broken = true;
     await harness.db.query(
@@ -235,7 +235,7 @@ describe('outbox', () => {
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
-  it('retries a failing message, then keeps it as a dead letter that can be replayed', async () => {
+  it('a failing message is retried, and then stays as a dead letter that can be replayed', async () => {
     failWith = new Error('no such luck: msk_abcdefgh_0123456789abcdef0123');
     const publisher = harness.app.nest.get(MessagePublisher);
     await enqueue();
@@ -254,7 +254,7 @@ describe('outbox', () => {
     expect(handled).toHaveLength(1);
   });
 
-  it('replays and discards only dead letters', async () => {
+  it('only dead letters can be replayed and discarded', async () => {
     const [{ id }] = (await harness.db.query<{ id: string }>(
       'system',
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at)
@@ -270,7 +270,7 @@ describe('outbox', () => {
     expect(await rows()).toEqual([]);
   });
 
-  it('counts a canary’s deliveries and keeps its first answer', async () => {
+  it('a canary counts its deliveries and stores its first answer', async () => {
     const [probe] = await enqueue();
     await outboxEmptied();
     await answerQueueProbe(harness.db, probe!.id, 'first');

@@ -13,7 +13,7 @@ export interface SweepOptions {
 
 /**
  * Publishes every row that is due: left by a crash, lost by Redis, or due for another attempt. Rows are claimed and
- * published page by page, not one by one, because Redis fails, and never a single row.
+ * published page by page and not one by one, because a failure of Redis concerns all rows and never a single one.
  */
 export async function sweepOutbox(
   database: Database,

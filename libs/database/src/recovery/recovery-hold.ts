@@ -7,8 +7,8 @@ const waitForDatabaseMs = 200;
 const waitForReleaseMs = 1000;
 
 /**
- * Polls the database until the service is not on hold. A restore requires an empty database, so this cannot change
- * again.
+ * Polls the database until the service is not on hold. A hold cannot start later, because a restore requires an empty
+ * database.
  */
 @Injectable()
 export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBootstrap, OnModuleDestroy {

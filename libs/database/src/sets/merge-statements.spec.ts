@@ -15,7 +15,7 @@ describe('mergeStatements', () => {
     return { sent: statements.map(({ text, values }) => [text, values]), places };
   };
 
-  it('writes rows of the same kind that are next for several callers with one statement', () => {
+  it('mergeStatements writes rows of the same kind that are next for several callers with one statement', () => {
     const rowsOf = (id: string) => [rowStatement(jobs, [id]), rowStatement(entries, [id, 'queued'])];
     expect(merge(rowsOf('a'), rowsOf('b'), rowsOf('c'))).toEqual({
       sent: [
@@ -36,7 +36,7 @@ describe('mergeStatements', () => {
     });
   });
 
-  it('keeps the order of each caller’s statements, and what is not a row apart', () => {
+  it('mergeStatements keeps each caller’s statements in order, and merges only statements that write rows', () => {
     const { sent, places } = merge(
       [statement('read a'), rowStatement(jobs, ['a'])],
       [rowStatement(jobs, ['b']), statement('read b'), rowStatement(jobs, ['c'])],
@@ -51,7 +51,7 @@ describe('mergeStatements', () => {
     expect(places).toEqual([[0, 1], [1, 2, 3], []]);
   });
 
-  it('sends the statement of a single caller as it is', () => {
+  it('mergeStatements sends the statement of a single caller unchanged', () => {
     expect(merge([rowStatement(jobs, ['a'])])).toEqual({ sent: [['one jobs', ['a']]], places: [[0]] });
   });
 });

@@ -10,7 +10,7 @@ export interface MergedStatements {
 
 /**
  * Combines the statements of several callers. Each caller's statements keep their order. If the next statement of a
- * caller writes a row that can be merged, it takes along the same statement of every other caller that is next there.
+ * caller writes a row that can be merged, it is merged with the equal next statements of the other callers.
  */
 export function mergeStatements(callers: readonly (readonly Statement[])[]): MergedStatements {
   const statements: Statement[] = [];

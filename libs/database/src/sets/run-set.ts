@@ -41,12 +41,15 @@ export async function runSet(works: readonly Work[], parts: SetParts): Promise<S
   );
   if (shared.hasFailed || isDisturbed) return works.map(() => 'alone');
   const last = results.map((result, at) => (result.status === 'fulfilled' ? members[at]!.tx.takeLastStatements() : []));
+  // If the commit of one member must be flushed to disk, all members wait for the flush.
+  const isUnflushed = results.every((result, at) => result.status === 'rejected' || members[at]!.tx.isUnflushed);
   let answers: Answer[][] = [];
   try {
-    if (connection.hasBegun || last.some(({ length }) => length > 0)) answers = await shared.commit(last);
+    if (connection.hasBegun || last.some(({ length }) => length > 0))
+      answers = await shared.commit(last, { unflushed: isUnflushed });
   } catch (error) {
     if (isRolledBack(error)) return works.map(() => 'alone');
-    // Nobody knows whether the commit happened, so nothing is repeated.
+    // Whether the transaction was committed is unknown, so no work is repeated.
     return results.map((result) => ({ error: result.status === 'rejected' ? result.reason : error }));
   }
   return results.map((result, at): SetResult => {
@@ -57,7 +60,7 @@ export async function runSet(works: readonly Work[], parts: SetParts): Promise<S
   });
 }
 
-/** The request was refused, or its work asks to run alone: the transaction itself is intact. */
+/** Whether a work was refused or must run alone. Then the transaction itself is intact. */
 function isRefusal(error: unknown): boolean {
   return error instanceof AppError || error instanceof RunAlone;
 }

@@ -1,13 +1,11 @@
-import { DatabaseError } from 'pg';
 import type { DataSource } from 'typeorm';
-import { poolOf } from '../transactions/run-scoped';
-import { roleOf, type Scope, setScope } from '../transactions/scope';
-import { type Statement, StatementBatch } from '../transactions/statement-batch';
-import { submit } from '../transactions/wire-connection';
+import { sendScoped } from '../transactions/run-scoped';
+import type { Scope } from '../transactions/scope';
+import type { Statement } from '../transactions/statement-batch';
 import { isRolledBack } from './is-rolled-back';
 import type { SetResult } from './sets';
 
-/** A statement, and its form in a set of several, which answers no row if the row is locked. */
+/** A statement, and its form for a set of several statements, which returns no row if the row is locked. */
 export interface SharedStatement {
   alone: Statement;
   together: { name: string; text: string };
@@ -26,20 +24,10 @@ export function runStatements(
   const isSingle = statements.length === 1;
   const sent = statements.map(({ alone, together }) => (isSingle ? alone : { ...alone, ...together }));
   return new Promise((resolve, reject) => {
-    poolOf(dataSource).connect((failure, client, release) => {
-      if (!client) return reject(failure!);
-      const batch = new StatementBatch(
-        [setScope(scope, now), ...sent],
-        (error, answers) => {
-          release(error && !(error instanceof DatabaseError) ? error : undefined);
-          if (!error)
-            resolve(answers.slice(1).map(({ rows }) => (isSingle || rows.length > 0 ? { value: rows } : 'alone')));
-          else if (isRolledBack(error)) resolve(statements.map(() => 'alone'));
-          else reject(error);
-        },
-        roleOf(scope),
-      );
-      submit(client, batch);
+    sendScoped(dataSource, { scope, now, statements: sent }, (error, answers) => {
+      if (!error) resolve(answers.map(({ rows }) => (isSingle || rows.length > 0 ? { value: rows } : 'alone')));
+      else if (isRolledBack(error)) resolve(statements.map(() => 'alone'));
+      else reject(error);
     });
   });
 }

@@ -1,13 +1,13 @@
 import type { Scope } from '../transactions/scope';
 
-/** Result of a member of a set. With 'alone' it runs again in a transaction of its own. */
+/** Result of a member of a set. With 'alone', the member runs again in a separate transaction. */
 export type SetResult = { value: unknown } | { error: unknown } | 'alone';
 
-/** Members of one set. */
+/** Maximum number of members of one set. */
 const maxMembers = 32;
-/** Sets of one kind that are in progress at the same time. */
+/** Maximum number of sets of one kind that are in progress at the same time. */
 const maxRunning = 4;
-/** A set that takes longer probably waits for a lock; the next set starts beside it. */
+/** Milliseconds after which a set probably waits for a lock, so that the next set starts before this one has ended. */
 const maxAgeMs = 20;
 
 interface Member<Work> {
@@ -35,6 +35,7 @@ export class Sets<Work> {
   constructor(
     private readonly runSet: (scope: Scope, works: Work[]) => Promise<SetResult[]>,
     private readonly runAlone: (scope: Scope, work: Work) => Promise<unknown>,
+    private readonly options: { distinctKeys: boolean },
   ) {}
 
   /** Members of a set run in the order of their keys, so that two sets lock the same rows in the same order. */
@@ -42,7 +43,7 @@ export class Sets<Work> {
     const kindKey = `${name} ${scope === 'system' ? scope : scope.organizationId}`;
     const kind = this.kinds.get(kindKey) ?? { scope, waiting: [], running: 0, newestAt: 0 };
     this.kinds.set(kindKey, kind);
-    // If all sets wait for locks, a transaction of its own is not held up by them.
+    // If all sets wait for locks, a separate transaction is not delayed by them.
     if (kind.running >= maxRunning) return this.runAlone(scope, work);
     return new Promise((resolve, reject) => {
       kind.waiting.push({ work, key, resolve, reject });
@@ -67,11 +68,26 @@ export class Sets<Work> {
     delete kind.timer;
     kind.running += 1;
     kind.newestAt = performance.now();
-    const members = kind.waiting.splice(0, maxMembers).sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    const members = this.takeMembers(kind).sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
     void this.finish(kind.scope, members).finally(() => {
       kind.running -= 1;
       this.startNext(kindKey, kind);
     });
+  }
+
+  /** Takes the next members, oldest first. If keys must be distinct, a set has one member of each key. */
+  private takeMembers(kind: Kind<Work>): Member<Work>[] {
+    if (!this.options.distinctKeys) return kind.waiting.splice(0, maxMembers);
+    const keys = new Set<string>();
+    const members: Member<Work>[] = [];
+    kind.waiting = kind.waiting.filter((member) => {
+      const { key } = member;
+      if (members.length === maxMembers || (key !== '' && keys.has(key))) return true;
+      keys.add(key);
+      members.push(member);
+      return false;
+    });
+    return members;
   }
 
   private async finish(scope: Scope, members: Member<Work>[]): Promise<void> {

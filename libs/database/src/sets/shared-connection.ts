@@ -10,8 +10,11 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** A statement that changes or locks rows, as far as its text shows. */
-const mayWrite = /\b(INSERT|UPDATE|DELETE|MERGE|FOR\s+(KEY\s+)?SHARE|advisory)\b/i;
+/**
+ * Matches the text of a statement that changes rows. Row locks do not match, because the locks of a refused member do
+ * no harm.
+ */
+const mayWrite = /\b(INSERT|DELETE|MERGE|(?<!\bFOR\s)(?<!\bNO KEY\s)UPDATE)\b/i;
 
 /**
  * Sends the statements of several members through one connection. It waits until every member that is still working
@@ -46,9 +49,9 @@ export class SharedConnection {
   }
 
   /** Commits what all members have left to write. Returns each member's answers. */
-  async commit(last: readonly (readonly Statement[])[]): Promise<Answer[][]> {
+  async commit(last: readonly (readonly Statement[])[], options: { unflushed: boolean }): Promise<Answer[][]> {
     const { statements, places } = mergeStatements(last);
-    const answers = await this.connection.commit(statements);
+    const answers = await this.connection.commit(statements, options);
     return places.map((own) => own.map((place) => answers[place]!));
   }
 
@@ -69,7 +72,8 @@ export class SharedConnection {
       const answers = await this.connection.send(statements);
       for (const [at, { resolve }] of sent.entries()) resolve(places[at]!.map((place) => answers[place]!));
     } catch {
-      // One member's failed statement ends the transaction of all. Its work fails again alone, with its own error.
+      // The failed statement of one member ends the transaction of all members. The faulty work fails again when it
+      // runs alone, with its own error.
       this.hasFailed = true;
       for (const { reject } of [...sent, ...this.waiting.splice(0)]) reject(new RunAlone());
     } finally {
@@ -86,7 +90,7 @@ export class SharedConnection {
 /** One member's part of a shared connection. */
 export class Membership implements TransactionConnection {
   readonly isShared = true;
-  /** Whether the member has sent a statement that leaves something behind if the member is refused. */
+  /** Whether the member has sent a statement whose changes would be committed even if the member's work is refused. */
   hasWritten = false;
 
   constructor(private readonly shared: SharedConnection) {}

@@ -21,7 +21,7 @@ describe('sharedQuery', () => {
   });
 
   const lock = `SELECT FROM library_process WHERE worker_key = $1 FOR UPDATE`;
-  /** Divides a number by the row's, and fails if that is 0. */
+  /** Adds 1 divided by the divisor to the row's number, and fails if the divisor is 0. */
   const textWith = (skip: string) => `
     WITH found AS (SELECT worker_key, name FROM library_process WHERE worker_key = $1 FOR UPDATE ${skip})
     UPDATE library_process p SET name = (p.name::int + 1 / $2::int)::text FROM found WHERE p.worker_key = found.worker_key
@@ -37,20 +37,20 @@ describe('sharedQuery', () => {
       ({ name }) => name,
     );
 
-  it('commits statements that arrive while another one is in progress in one transaction', async () => {
+  it('sharedQuery commits all statements that arrive while another one is in progress in one transaction', async () => {
     const [first, ...others] = await Promise.all([add('a'), add('a'), add('b'), add('c')]);
     expect(new Set(others.map(([row]) => row!.transaction)).size).toBe(1);
     expect(others[0]![0]!.transaction).not.toBe(first[0]!.transaction);
     expect(await names()).toEqual(['3', '2', '2']);
   });
 
-  it('runs every statement alone after one of them failed, so that only that one fails', async () => {
+  it('sharedQuery runs every statement alone after one of them failed, so that only that statement fails', async () => {
     const results = await Promise.allSettled([add('a'), add('a'), add('b', 0), add('c')]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(await names()).toEqual(['3', '1', '2']);
   });
 
-  it('does not let the statements of a set wait for a row that another transaction has locked', async () => {
+  it('a statement of sharedQuery that waits for a locked row does not delay the others of its set', async () => {
     let others: Promise<unknown> | undefined;
     await behindLock(
       harness.db,

@@ -1,6 +1,7 @@
 import { AppError } from '@muster/contracts';
 import { BaseConfig, currentContext, runInContext } from '@muster/platform';
 import { behindLock, type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { Client } from 'pg';
 import { ownerDataSource } from '../data-source';
 import { DatabaseModule } from '../database.module';
 import type { Transaction } from '../transactions/transaction';
@@ -43,13 +44,13 @@ describe('sharedTransaction', () => {
   const valueOf = (result: PromiseSettledResult<unknown>) =>
     result.status === 'fulfilled' ? result.value : (result.reason as Error).message;
 
-  it('commits works that arrive while another one is in progress in one transaction', async () => {
+  it('works of a shared transaction that arrive while another one is in progress commit together', async () => {
     const ids = (await together(write('a'), write('b'), write('c'))).map(valueOf);
     expect(new Set(ids).size).toBe(1);
     expect(await keys()).toEqual(['a', 'b', 'c']);
   });
 
-  it('does not share a transaction between organizations', async () => {
+  it('works of different organizations do not share a transaction', async () => {
     const other = { organizationId: (await makeOrganization(harness.db)).id };
     const first = shared((tx) => tx.query('SELECT 1'));
     const ids = await Promise.all([
@@ -62,7 +63,7 @@ describe('sharedTransaction', () => {
     expect(ids[2]).not.toBe(ids[0]);
   });
 
-  it('refuses one work without disturbing the others', async () => {
+  it('a work of a shared transaction that throws before it writes is refused alone and does not disturb the others', async () => {
     let runs = 0;
     const refused = async (tx: Transaction) => {
       runs += 1;
@@ -77,7 +78,7 @@ describe('sharedTransaction', () => {
     expect(await keys()).toEqual(['a', 'b']);
   });
 
-  it('runs every work alone after one of them failed, so that only that one fails', async () => {
+  it('every work of a shared transaction runs again alone after a statement of one failed, so that only that work fails', async () => {
     await shared(write('taken'));
     const [a, error, b] = (await together(write('a'), write('taken'), write('b'))).map(valueOf);
     expect(error).toMatch(/duplicate key/);
@@ -88,7 +89,7 @@ describe('sharedTransaction', () => {
   it.each([
     ['throws after it has written', new AppError('conflict', { detail: 'Too late.' })],
     ['throws an unexpected error', new TypeError('no such property')],
-  ])('commits nothing of a work that %s', async (_case, error) => {
+  ])('a shared transaction commits nothing of a work that %s', async (_case, error) => {
     const failing = async (tx: Transaction) => {
       if (error instanceof AppError) await tx.execute(`DELETE FROM library_process WHERE worker_key = 'taken'`);
       throw error;
@@ -100,7 +101,7 @@ describe('sharedTransaction', () => {
     expect(await keys()).toEqual(['a', 'taken']);
   });
 
-  it('runs a work alone that asks for its own transaction', async () => {
+  it('a work that calls requireOwn or uses the entity manager runs in a separate transaction', async () => {
     const own = (tx: Transaction) => {
       tx.requireOwn();
       return write('own')(tx);
@@ -115,7 +116,7 @@ describe('sharedTransaction', () => {
     expect(await keys()).toEqual(['a', 'b', 'manager', 'own']);
   });
 
-  it('keeps the context of each caller', async () => {
+  it('each work of a shared transaction runs in the request context of its caller', async () => {
     const contextOf = async (tx: Transaction) => {
       await transactionOf(tx);
       return currentContext()?.requestId;
@@ -126,7 +127,7 @@ describe('sharedTransaction', () => {
     await first;
   });
 
-  it('starts the next set beside one that waits for a lock', async () => {
+  it('the next set of a shared transaction starts while the previous set waits for a lock', async () => {
     await shared(write('locked'));
     const lock = `SELECT FROM library_process WHERE worker_key = 'locked' FOR UPDATE`;
     let finished = false;
@@ -143,7 +144,7 @@ describe('sharedTransaction', () => {
     expect(await keys()).toEqual(['beside', 'locked']);
   });
 
-  it('publishes the messages and runs the callbacks of each member after the commit', async () => {
+  it('the messages and callbacks of each work of a shared transaction take effect after the commit', async () => {
     const committed: string[] = [];
     const enqueue = (probeId: string) => async (tx: Transaction) => {
       await tx.enqueue({ queue: 'dispatch', name: 'probe', payload: { probeId } });
@@ -159,7 +160,28 @@ describe('sharedTransaction', () => {
     expect(rows.map(({ id }) => id)).toEqual(['one', 'two']);
   });
 
-  it('answers every caller with the error if the connection is lost during the commit, and repeats nothing', async () => {
+  it.each([
+    ['does not wait for the WAL flush if both of its works allow that', [true, true], 1],
+    ['waits for the WAL flush if one of its works needs it', [true, false], 0],
+  ])('a set of two %s', async (_case, allowed, unflushedCommits) => {
+    const sent: (string | undefined)[] = [];
+    const { query } = Client.prototype;
+    const works = allowed.map((isAllowed, at) => async (tx: Transaction) => {
+      if (isAllowed) tx.allowUnflushed();
+      return write(`row ${at}`)(tx);
+    });
+    const first = shared((tx) => tx.query('SELECT 1'));
+    const results = works.map(shared);
+    const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...args: any[]) {
+      sent.push(...(args[0].statements ?? []).map(({ name }: { name?: string }) => name));
+      return (query as any).apply(this, args);
+    } as never);
+    await first;
+    await Promise.all(results).finally(() => spy.mockRestore());
+    expect(sent.filter((name) => name === 'muster_commit_unflushed')).toHaveLength(unflushedCommits);
+  });
+
+  it('every caller of a shared transaction gets the error if the connection is lost during the commit; no work is repeated', async () => {
     let runs = 0;
     const counted = (key: string) => async (tx: Transaction) => {
       runs += 1;

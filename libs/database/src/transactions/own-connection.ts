@@ -3,6 +3,7 @@ import type { DataSource, EntityManager } from 'typeorm';
 import { roleOf, type Scope, setScope } from './scope';
 import { type Answer, sendTogether, type Statement } from './statement-batch';
 import { typeOrmManager } from './typeorm-manager';
+import { commitUnflushed } from './unflushed';
 
 const begin: Statement = { name: 'muster_begin', text: 'BEGIN' };
 const commit: Statement = { name: 'muster_commit', text: 'COMMIT' };
@@ -44,14 +45,17 @@ export class OwnConnection implements TransactionConnection {
     }
   }
 
-  /** Sends the last statements and commits. Returns the answers to these statements. */
-  async commit(statements: readonly Statement[]): Promise<Answer[]> {
-    const answers = await this.send([...statements, commit]);
+  /**
+   * Sends the last statements and commits. Returns the answers to these statements. With `unflushed` it does not wait for
+   * the WAL flush.
+   */
+  async commit(statements: readonly Statement[], { unflushed }: { unflushed: boolean }): Promise<Answer[]> {
+    const answers = await this.send([...statements, ...(unflushed ? [commitUnflushed] : []), commit]);
     this.hasBegun = false;
     // Postgres answers COMMIT in a failed transaction with a rollback and reports it as a success.
-    if (answers.pop()!.command !== 'COMMIT')
+    if (answers.at(-1)!.command !== 'COMMIT')
       throw new Error('nothing was committed because a statement of the transaction had failed');
-    return answers;
+    return answers.slice(0, statements.length);
   }
 
   /** Throws if the connection must not be reused, because Postgres may still execute a statement on it. */

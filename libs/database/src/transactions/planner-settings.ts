@@ -1,8 +1,8 @@
 import type { Statement } from './statement-batch';
 
 /**
- * For a page of a table that grows faster than its statistics. Postgres would expect few rows, and would fetch and sort
- * all rows for every page, although an index has them in order.
+ * For a page of a table that grows faster than its statistics. Makes Postgres use an index that has the rows in order.
+ * Otherwise it would expect few rows, and would fetch and sort all rows for every page.
  */
 export const preferIndexOrder: Statement = {
   name: 'muster_prefer_index_order',
@@ -10,9 +10,10 @@ export const preferIndexOrder: Statement = {
 };
 
 /**
- * For statements over a set of rows whose keys are known. Finds the rows one by one by their keys, even if Postgres
- * expects a small table when it makes the generic plan. The generic plan is forced, because it seems expensive for a set
- * of one row: it assumes an array of ten elements. Without this, Postgres would make a new plan each time.
+ * For statements over a set of rows whose keys are known. Makes Postgres find the rows one by one by their keys, even
+ * if it expects a small table when it makes the generic plan. The generic plan is forced, because it seems expensive
+ * for a set of one row: it assumes an array of ten elements. Without this setting, Postgres would make a new plan each
+ * time.
  */
 export const alongKeys: Statement = {
   name: 'muster_along_keys',
@@ -20,7 +21,10 @@ export const alongKeys: Statement = {
                 set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
 };
 
-/** Like `preferIndexOrder`, but allows bitmap scans for other statements. An order that an index has is not sorted. */
+/**
+ * Like `preferIndexOrder`, but allows bitmap scans for other statements. Rows that an index returns in order are not
+ * sorted.
+ */
 export const unsorted: Statement = {
   name: 'muster_unsorted',
   text: "SELECT set_config('enable_sort', 'off', true)",

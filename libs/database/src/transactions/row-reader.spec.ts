@@ -13,7 +13,7 @@ describe('rows', () => {
   });
   afterAll(() => harness.close());
 
-  it('name every column like the property of its entity', () => {
+  it('the columns of a row are named like the properties of its entity', () => {
     const metadatas = harness.app.nest.get<DataSource>(getDataSourceToken()).entityMetadatas;
     expect(metadatas.length).toBeGreaterThan(30);
     for (const { tableName, columns } of metadatas) {
@@ -23,7 +23,7 @@ describe('rows', () => {
     }
   });
 
-  it('have the same names with every query method and on every call', async () => {
+  it('the columns of a row have the same names with every query method and on every call', async () => {
     const sql = `SELECT 1 AS max_retries, NULL::text AS a_b_c, '{"not_a_column": 1}'::jsonb AS some_data`;
     const row = { maxRetries: 1, aBC: null, someData: { not_a_column: 1 } };
     for (let i = 0; i < 3; i += 1) {

@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { isRetryable } from '../database-errors';
 import { preferIndexOrder } from './planner-settings';
 import { roleOf, type Scope, setScope } from './scope';
-import { type Statement, StatementBatch } from './statement-batch';
+import { type Answer, type Statement, StatementBatch } from './statement-batch';
 import { commitUnflushed } from './unflushed';
 import { submit } from './wire-connection';
 
@@ -21,25 +21,35 @@ export function runScoped<T extends QueryResultRow>(
 ): Promise<T[]> {
   const { now, unflushed = false, inOrder = false, attempt = 1 } = options;
   return new Promise((resolve, reject) => {
-    poolOf(dataSource).connect((failure, client, release) => {
-      if (!client) return reject(failure!);
-      const settings = [...(unflushed ? [commitUnflushed] : []), ...(inOrder ? [preferIndexOrder] : [])];
-      const statements = [setScope(scope, now), ...settings, statement];
-      const batch = new StatementBatch(
-        statements,
-        (error, answers) => {
-          // Without an answer the connection may still execute the statement, so other statements must not use it.
-          release(error && !(error instanceof DatabaseError) ? error : undefined);
-          // Postgres rolls back a deadlock victim completely, so the statement can be retried.
-          if (error && attempt < 3 && isRetryable(error)) {
-            resolve(runScoped<T>(dataSource, scope, statement, { ...options, attempt: attempt + 1 }));
-          } else if (error) reject(error);
-          else resolve(answers.at(-1)!.rows as T[]);
-        },
-        roleOf(scope),
-      );
-      submit(client, batch);
+    const settings = [...(unflushed ? [commitUnflushed] : []), ...(inOrder ? [preferIndexOrder] : [])];
+    sendScoped(dataSource, { scope, now, statements: [...settings, statement] }, (error, answers) => {
+      // Postgres rolls back a deadlock victim completely, so the statement can be retried.
+      if (error && attempt < 3 && isRetryable(error)) {
+        resolve(runScoped<T>(dataSource, scope, statement, { ...options, attempt: attempt + 1 }));
+      } else if (error) reject(error);
+      else resolve(answers.at(-1)!.rows as T[]);
     });
+  });
+}
+
+/** Sends statements in their scope in one round trip and one implicit transaction, and passes their answers on. */
+export function sendScoped(
+  dataSource: DataSource,
+  { scope, now, statements }: { scope: Scope; now?: Date; statements: readonly Statement[] },
+  done: (error: Error | null, answers: Answer[]) => void,
+): void {
+  poolOf(dataSource).connect((failure, client, release) => {
+    if (!client) return done(failure!, []);
+    const batch = new StatementBatch(
+      [setScope(scope, now), ...statements],
+      (error, answers) => {
+        // Without an answer the connection may still execute a statement, so other statements must not use it.
+        release(error && !(error instanceof DatabaseError) ? error : undefined);
+        done(error, answers.slice(1));
+      },
+      roleOf(scope),
+    );
+    submit(client, batch);
   });
 }
 

@@ -9,13 +9,15 @@ export type Role = 'app' | 'system';
 export interface Statement {
   text: string;
   values?: readonly unknown[];
-  /** With a name, Postgres parses and plans the statement once per connection: for statements of hot paths. */
+  /** Name under which Postgres parses and plans the statement once per connection; for statements that run often. */
   name?: string;
-  /** The row that it writes, if a shared transaction may write it together with those of other callers. */
+  /**
+   * The row that the statement writes, if a shared transaction may write it together with the rows of other callers.
+   */
   row?: { into: RowWriter; values: readonly unknown[] };
 }
 
-/** How rows of one kind are written. */
+/** The statements that write rows of one kind. */
 export interface RowWriter {
   /** Writes any number of rows. Its parameters are arrays, one for each column. */
   many: { name: string; text: string };
@@ -48,7 +50,7 @@ export class StatementBatch implements WireStatement {
 
   constructor(
     private readonly statements: readonly Statement[],
-    /** Called once. pg wraps it to add a timeout. */
+    /** Called once, with the error or the answers. pg wraps this function to add a timeout. */
     public callback: (error: Error | null, answers: Answer[]) => void,
     /** Role that executes the statements; see `preparedName`. */
     readonly role: Role = 'app',
@@ -113,7 +115,7 @@ export class StatementBatch implements WireStatement {
     const words = tag.split(' ');
     const answer = this.answers[this.current]!;
     answer.command = words[0]!;
-    // "UPDATE 3", "INSERT 0 3", "BEGIN"
+    // The tag of a completed command is for example "UPDATE 3", "INSERT 0 3" or "BEGIN".
     answer.affected = words.length > 1 ? Number(words.at(-1)) : 0;
     this.current += 1;
   }

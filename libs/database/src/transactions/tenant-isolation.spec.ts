@@ -17,19 +17,19 @@ describe('tenant isolation in the database', () => {
   });
   afterAll(() => harness.close());
 
-  it('returns only the rows of the own organization to a statement without an organization filter', async () => {
+  it('a statement without an organization filter returns only rows of the scope’s organization', async () => {
     const scope = { organizationId: tenant };
     const forgotten = 'SELECT email FROM app_user';
     expect(await harness.db.query(scope, forgotten)).toEqual([{ email: 'ours@example.com' }]);
     expect(await harness.db.transaction(scope, (tx) => tx.query(forgotten))).toEqual([{ email: 'ours@example.com' }]);
   });
 
-  it('returns no rows of another organization to a statement that filters by it', async () => {
+  it('a statement that filters by another organization returns no rows', async () => {
     const stolen = 'SELECT email FROM app_user WHERE organization_id = $1';
     expect(await harness.db.query({ organizationId: tenant }, stolen, [otherTenant])).toEqual([]);
   });
 
-  it('changes and deletes no rows of another organization', async () => {
+  it('a statement of one organization changes and deletes no rows of another organization', async () => {
     const touched = await harness.db.transaction({ organizationId: tenant }, async (tx) => [
       await tx.execute(`UPDATE app_user SET role = 'admin' WHERE organization_id = $1`, [otherTenant]),
       await tx.execute('DELETE FROM app_user WHERE organization_id = $1', [otherTenant]),
@@ -39,7 +39,7 @@ describe('tenant isolation in the database', () => {
     expect(row).toEqual({ role: 'member' });
   });
 
-  it('refuses to write a row into another organization', async () => {
+  it('a row for another organization cannot be written', async () => {
     const write = harness.db.query(
       { organizationId: tenant },
       `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, 'K', 'k', '', '')`,
@@ -48,7 +48,7 @@ describe('tenant isolation in the database', () => {
     await expect(write).rejects.toThrow(/row-level security/);
   });
 
-  it('refuses rows for other organizations also in tables without a foreign key to the organization', async () => {
+  it('a row for another organization cannot be written to a table without a foreign key to the organization either', async () => {
     const tables = await harness.db.query<{ name: string }>(
       'system',
       `SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id'
@@ -72,11 +72,11 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('returns no rows if no organization is set', async () => {
+  it('a statement returns no rows if no organization is set', async () => {
     expect(await harness.db.query({ organizationId: '' }, 'SELECT email FROM app_user')).toEqual([]);
   });
 
-  it('does not leak a scope to the next statement on the same connection', async () => {
+  it('the scope of a statement does not leak to the next statement on the same connection', async () => {
     const kinds: Scope[] = ['system', { organizationId: tenant }, { organizationId: otherTenant }];
     const scopes = Array.from({ length: 60 }, (_, i) => kinds[i % 3]!);
     const seen = await Promise.all(
@@ -92,14 +92,14 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('refuses every change of the audit trail', async () => {
+  it('the audit trail cannot be changed, not even in the system scope', async () => {
     for (const scope of ['system', { organizationId: tenant }] as const) {
       await expect(harness.db.query(scope, `UPDATE audit_entry SET action = 'x'`)).rejects.toThrow(/permission denied/);
       await expect(harness.db.query(scope, 'DELETE FROM audit_entry')).rejects.toThrow(/permission denied/);
     }
   });
 
-  it('shows a tenant only its own messages, and no canary', async () => {
+  it('an organization sees only its own messages in the outbox, and no canary', async () => {
     const ids = [tenant, otherTenant, null].map((organizationId) => ({ id: newId(), organizationId }));
     for (const { id, organizationId } of ids) {
       await harness.db.query(
@@ -117,7 +117,7 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('reports the error of a statement, and runs later statements', async () => {
+  it('the error of a statement is reported, and later statements run', async () => {
     const faulty = harness.db.query({ organizationId: tenant }, 'SELECT nonsense FROM app_user', [], 'faulty');
     await expect(faulty).rejects.toThrow(/nonsense/);
     const again = harness.db.query({ organizationId: tenant }, 'SELECT nonsense FROM app_user', [], 'faulty');

@@ -36,8 +36,9 @@ interface Access {
 }
 
 /**
- * The second line of tenant isolation. Even if a statement lacks a filter, a tenant's transaction reads and writes only
- * the rows of its own organization, and no rows if no organization is set.
+ * Isolates the organizations of a table in the database, in addition to the filters of the statements. Even if a
+ * statement lacks a filter, a tenant's transaction reads and writes only the rows of its own organization, and no rows
+ * if no organization is set.
  */
 export async function isolate(runner: QueryRunner, table: string, access: Access): Promise<void> {
   const { tenantColumn, app = 'SELECT, INSERT, UPDATE, DELETE', system = 'SELECT, INSERT, UPDATE, DELETE' } = access;

@@ -22,7 +22,7 @@ describe('a transaction', () => {
   const rename = 'UPDATE organization SET name = $1';
   const key = { queue: 'dispatch', name: 'probe', payload: { probeId: 'p' } } as const;
 
-  it('contains our own statements and those of TypeORM, in any order', async () => {
+  it('a transaction contains our own statements and those of TypeORM, in any order', async () => {
     await harness.db.transaction(scope, async (tx) => {
       expect(await tx.manager.find(OrganizationEntity)).toHaveLength(1);
       expect(await tx.execute(rename, ['Ours'])).toBe(1);
@@ -36,7 +36,7 @@ describe('a transaction', () => {
     expect(await name()).toBe('Ours');
   });
 
-  it('runs deferred statements in their order before the next statement, also of TypeORM, or with the commit', async () => {
+  it('deferred statements run in order before the next statement, also of TypeORM, or with the commit', async () => {
     await harness.db.transaction(scope, async (tx) => {
       tx.defer(rename, ['Posted']);
       expect((await tx.query<{ name: string }>('SELECT name FROM organization'))[0]!.name).toBe('Posted');
@@ -49,7 +49,7 @@ describe('a transaction', () => {
     expect(await name()).toBe('Alone');
   });
 
-  it('stores nothing if a deferred statement fails, or if the work throws', async () => {
+  it('a transaction stores nothing if a deferred statement fails, or if its work throws', async () => {
     const failing = harness.db.transaction(scope, async (tx) => {
       await tx.execute(rename, ['Lost']);
       tx.defer('SELECT 1 / 0');
@@ -63,7 +63,7 @@ describe('a transaction', () => {
     expect(await name()).not.toBe('Lost');
   });
 
-  it('throws if it cannot be committed because a statement has failed', async () => {
+  it('a transaction throws if it cannot be committed because a statement has failed', async () => {
     const swallowing = harness.db.transaction(scope, async (tx) => {
       await tx.execute(rename, ['Lost']);
       await tx.query('SELECT nonsense').catch(() => undefined);
@@ -72,7 +72,7 @@ describe('a transaction', () => {
     expect(await name()).not.toBe('Lost');
   });
 
-  it('stores nothing if its messages cannot be written', async () => {
+  it('a transaction stores nothing if its messages cannot be written', async () => {
     // JSON in Postgres cannot contain this character.
     const unwritable = harness.db.transaction(scope, async (tx) => {
       await tx.execute(rename, ['Lost']);
@@ -83,7 +83,7 @@ describe('a transaction', () => {
     expect(await messages()).toEqual([]);
   });
 
-  it('writes and publishes a conditional message only if its condition holds after all statements', async () => {
+  it('a transaction writes a conditional message only if the condition holds after all its statements', async () => {
     const isNamed = (wanted: string) => ({
       name: 'if_named',
       sql: 'EXISTS (SELECT FROM organization WHERE name = $1)',
@@ -98,7 +98,7 @@ describe('a transaction', () => {
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
-  it('deletes the message that it handles with its commit, and keeps it after a rollback', async () => {
+  it('a transaction deletes the message that it handles with its commit, and keeps the message after a rollback', async () => {
     const handle = (message: { id: string; isSettled: boolean }, work: () => void = () => undefined) =>
       harness.db.transaction('system', async (tx) => {
         tx.handles(message);
@@ -118,7 +118,7 @@ describe('a transaction', () => {
     expect([message.isSettled, await messages()]).toEqual([true, []]);
   });
 
-  it('runs again after a deadlock, also if it is a single statement', async () => {
+  it('a transaction or a single statement runs again after a deadlock', async () => {
     const lockKeys = 'SELECT pg_advisory_xact_lock($1)';
     let meet!: () => void;
     const met = new Promise<void>((resolve) => (meet = resolve));
@@ -136,7 +136,7 @@ describe('a transaction', () => {
     await expect(Promise.all([first, second])).resolves.toHaveLength(2);
   });
 
-  it('leaves its connection usable and without a scope after a failure', async () => {
+  it('a transaction that fails leaves its connection usable and without a scope', async () => {
     for (let i = 0; i < 20; i += 1) {
       const failing = harness.db.transaction(scope, (tx) => tx.query('SELECT 1 / 0'));
       await expect(failing).rejects.toThrow(/division by zero/);
@@ -144,7 +144,7 @@ describe('a transaction', () => {
     expect(await harness.db.query({ organizationId: '' }, 'SELECT FROM organization')).toEqual([]);
   });
 
-  it('prepares a statement again when its table has changed', async () => {
+  it('a statement is prepared again when its table has changed', async () => {
     const read = () =>
       harness.db.transaction('system', (tx) => tx.query('SELECT * FROM queue_probe', [], 'all_probes'));
     expect(await read()).toEqual([]);
@@ -153,7 +153,7 @@ describe('a transaction', () => {
     expect(await read()).toEqual([]);
   });
 
-  it('keeps a plan per role, so that a statement is not planned again when the role changes', async () => {
+  it('a statement has one plan per role, so that it is not planned again when the role changes', async () => {
     for (const each of [scope, 'system', scope, 'system'] as const) {
       await harness.db.query(each, 'SELECT count(*) FROM organization', [], 'of_both');
     }

@@ -9,7 +9,6 @@ import { RunAlone } from './run-alone';
 import type { Scope } from './scope';
 import { rowStatement } from './row-statement';
 import type { Answer, RowWriter, Statement } from './statement-batch';
-import { commitUnflushed } from './unflushed';
 
 /**
  * A transaction in its scope. It starts with its first statement, and its messages are written with the commit. So it
@@ -19,7 +18,8 @@ export class Transaction {
   private readonly messages: OutboxMessage[] = [];
   private readonly conditional: { message: OutboxMessage; condition: Condition }[] = [];
   private readonly receivedMessages: ReceivedMessage[] = [];
-  private isUnflushed = false;
+  /** Whether a crash may lose the commit; see `allowUnflushed`. */
+  isUnflushed = false;
   private isAlongKeys = false;
   private readonly enqueued = new Set<string>();
   private readonly afterCommit: (() => void)[] = [];
@@ -47,7 +47,9 @@ export class Transaction {
     return this.connection.entityManager();
   }
 
-  /** Returns the rows of a statement. With a name, Postgres keeps its plan: for statements of hot paths. */
+  /**
+   * Returns the rows of a statement. With a name, Postgres keeps the statement's plan; for statements that run often.
+   */
   async query<T extends object>(sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
     return (await this.run({ text: sql, values: parameters, name })).rows as T[];
   }
@@ -70,9 +72,17 @@ export class Transaction {
     this.deferred.push(rowStatement(into, values));
   }
 
-  /** Call it before work that must not run in a shared transaction. The whole work then runs again in its own. */
+  /** Whether other callers' statements belong to the same database transaction. */
+  get isShared(): boolean {
+    return this.connection.isShared;
+  }
+
+  /**
+   * Makes the whole work run again in a separate transaction if this one is shared. Call it before work that must not
+   * run in a shared transaction.
+   */
   requireOwn(): void {
-    if (this.connection.isShared) throw new RunAlone();
+    if (this.isShared) throw new RunAlone();
   }
 
   /** Enqueues messages: their rows are written with the commit. Equal messages are enqueued once. */
@@ -104,13 +114,13 @@ export class Transaction {
     this.isUnflushed = true;
   }
 
-  /** For the following statements, whose rows have known keys; see `alongKeys`. */
+  /** Sets the planner for following statements whose rows have known keys; see `alongKeys`. */
   alongKeys(): void {
     if (!this.isAlongKeys) this.deferred.push(alongKeys);
     this.isAlongKeys = true;
   }
 
-  /** For the following statements, whose order an index has; see `unsorted`. */
+  /** Sets the planner for following statements whose order an index has; see `unsorted`. */
   unsorted(): void {
     this.deferred.push(unsorted);
   }
@@ -160,13 +170,12 @@ export class Transaction {
       ...insertMessages(this.messages),
       ...this.conditional.map(({ message, condition }) => insertWhere(message, condition)),
       ...deleteReceived(this.receivedMessages),
-      ...(this.isUnflushed ? [commitUnflushed] : []),
     ];
   }
 
   /** Called after the commit with the answers to `takeLastStatements`. Returns the messages to publish. */
   committed(answers: readonly Answer[]): OutboxMessage[] {
-    const end = deleteReceived(this.receivedMessages).length + (this.isUnflushed ? 1 : 0);
+    const end = deleteReceived(this.receivedMessages).length;
     const conditionAnswers = answers.slice(answers.length - end - this.conditional.length);
     for (const message of this.receivedMessages) message.isSettled = true;
     for (const work of this.afterCommit) work();

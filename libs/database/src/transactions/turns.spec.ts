@@ -7,7 +7,7 @@ describe('turns', () => {
     return { open, opened };
   };
 
-  it('run work of one key in order and one at a time, also after a failure, and work of other keys concurrently', async () => {
+  it('work of one key runs in order and one at a time, also after a failure; work of other keys runs concurrently', async () => {
     const turns = new Turns(10);
     const [first, log] = [gate(), [] as string[]];
     const failing = turns.run('a', async () => {
@@ -25,7 +25,7 @@ describe('turns', () => {
     expect(await turns.run('a', async () => 'free again')).toBe('free again');
   });
 
-  it('refuse work with 503 if too much waits for the key, and still run the waiting work', async () => {
+  it('work is refused with 503 if too much work waits for its key, and the waiting work still runs', async () => {
     const turns = new Turns(1);
     const first = gate();
     const running = turns.run('a', () => first.opened);

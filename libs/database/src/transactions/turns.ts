@@ -11,8 +11,8 @@ export class TakeTurn extends Error {
 }
 
 /**
- * Runs work with the same key one at a time in this process. The others wait here in the order in which they arrived
- * and hold no database connection, so that many requests of one organization leave the connections to the others.
+ * Runs work with the same key one at a time in this process. Waiting work runs in the order of its arrival and holds no
+ * database connection, so that many requests of one organization leave the connections to other organizations.
  */
 export class Turns {
   private readonly waiting = new Map<string, (() => void)[]>();

@@ -4,7 +4,8 @@ import type { DataSource, EntityManager } from 'typeorm';
 /** Returns a TypeORM manager for our connection, in a transaction that our code starts and ends. */
 export function typeOrmManager(dataSource: DataSource, client: PoolClient): EntityManager {
   const runner = dataSource.createQueryRunner();
-  // The state after its own connect() and startTransaction().
+  // Puts the query runner into the state that its connect() and startTransaction() would leave, because the transaction
+  // was already started on this client.
   Object.assign(runner, { databaseConnection: client, isTransactionActive: true, transactionDepth: 1 });
   return runner.manager;
 }

@@ -13,7 +13,7 @@ export async function createSubmission(
   { id, report, screenshotKey }: { id: string; report: FeedbackReport; screenshotKey: string | null },
 ): Promise<CreatedRow> {
   const { organizationId } = caller;
-  await requireOwn(tx, organizationId, report);
+  await requireOwnReferences(tx, organizationId, report);
   const { type, title, description, severity, steps, url, agentId, workflowId, jobId } = report;
   const [row] = await tx.query<CreatedRow>(
     `INSERT INTO feedback_submission (id, organization_id, type, title, description, severity, steps, url, agent_id,
@@ -46,7 +46,7 @@ const references = [
   ['jobId', 'job', 'job'],
 ] as const;
 
-async function requireOwn(tx: Transaction, organizationId: string, report: FeedbackReport): Promise<void> {
+async function requireOwnReferences(tx: Transaction, organizationId: string, report: FeedbackReport): Promise<void> {
   for (const [field, table, name] of references) {
     const id = report[field];
     if (id === undefined) continue;

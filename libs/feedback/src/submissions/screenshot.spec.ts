@@ -37,14 +37,17 @@ function crc(bytes: Buffer): number {
 }
 
 describe('a screenshot', () => {
-  it.each(['png', 'jpeg', 'webp'] as const)('is accepted as %s and re-encoded in the same format', async (kind) => {
-    const upload = await flat(40, 20).toFormat(kind).toBuffer();
-    const { bytes, kind: storedKind } = await redrawScreenshot(upload);
-    expect(storedKind).toBe(kind);
-    expect(await sharp(bytes).metadata()).toMatchObject({ format: kind, width: 40, height: 20 });
-  });
+  it.each(['png', 'jpeg', 'webp'] as const)(
+    'a screenshot is accepted as %s and re-encoded in the same format',
+    async (kind) => {
+      const upload = await flat(40, 20).toFormat(kind).toBuffer();
+      const { bytes, kind: storedKind } = await redrawScreenshot(upload);
+      expect(storedKind).toBe(kind);
+      expect(await sharp(bytes).metadata()).toMatchObject({ format: kind, width: 40, height: 20 });
+    },
+  );
 
-  it('keeps only the pixels: no EXIF and no bytes after the end of the image', async () => {
+  it('a stored screenshot contains only pixels: no EXIF data and no bytes after the end of the image', async () => {
     const secret = 'taken at 52.52 N 13.40 E';
     const plain = await flat(40, 20)
       .withExif({ IFD0: { ImageDescription: secret } })
@@ -58,7 +61,7 @@ describe('a screenshot', () => {
     expect((await sharp(bytes).metadata()).exif).toBeUndefined();
   });
 
-  it('is rotated as its EXIF orientation says', async () => {
+  it('a screenshot is rotated according to its EXIF orientation', async () => {
     const half = await flat(30, 10)
       .composite([{ input: await flat(10, 10).tint('#0000ff').png().toBuffer(), left: 0, top: 0 }])
       .withMetadata({ orientation: 6 })
@@ -73,7 +76,7 @@ describe('a screenshot', () => {
     ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')],
     ['a GIF', Buffer.from('GIF89a\u0001\u0000\u0001\u0000')],
     ['empty', Buffer.alloc(0)],
-  ])('is rejected as an unsupported type if it is %s', async (_, upload) => {
+  ])('a screenshot is rejected as an unsupported type if it is %s', async (_, upload) => {
     await expect(redrawScreenshot(upload)).rejects.toMatchObject({ code: 'unsupported_media_type' });
   });
 
@@ -82,11 +85,11 @@ describe('a screenshot', () => {
     ['starts as a PNG and continues as HTML', async () => Buffer.from('89504e470d0a1a0a3c68746d6c3e', 'hex')],
     ['starts as a WebP and continues as HTML', async () => Buffer.from('RIFF\u0010\u0000\u0000\u0000WEBPVP8 <script>')],
     ['starts as a JPEG and continues as an SVG', async () => Buffer.from('ffd8ff3c7376672f3e', 'hex')],
-  ])('is rejected if it %s', async (_, make) => {
+  ])('a screenshot is rejected as invalid if it %s', async (_, make) => {
     await expect(redrawScreenshot(await make())).rejects.toMatchObject({ code: 'invalid_payload' });
   });
 
-  it('is rejected before it is decoded if it has too many pixels', async () => {
+  it('a screenshot with too many pixels is rejected before it is decoded', async () => {
     for (const [width, height] of [
       [20_000, 20_000],
       [60_000, 1000],

@@ -13,7 +13,7 @@ const task = (status: FeedbackStatus, second: number, more: Partial<Observation>
 describe('the status of feedback', () => {
   const stored = { status: 'triaged' as const, statusAt: at(10) };
 
-  it('is a tracker’s status if that changed later, by the tracker’s clock', () => {
+  it('the status of feedback becomes a tracker’s status if the tracker’s change was later', () => {
     expect(decideStatus(stored, [shows('resolved', 11)])).toEqual({
       status: 'resolved',
       at: at(11),
@@ -26,24 +26,27 @@ describe('the status of feedback', () => {
   it.each([
     [12, 11, 'resolved', 'codehost'],
     [11, 12, 'in_progress', 'tasktracker'],
-  ])('is the later of two tracker changes, at seconds %d and %d', (issueAt, taskAt, status, source) => {
-    const both = [shows('resolved', issueAt), task('in_progress', taskAt)];
-    expect(decideStatus(stored, both)).toMatchObject({ status, source });
-    expect(decideStatus(stored, both.toReversed())).toMatchObject({ status, source });
-  });
+  ])(
+    'the status of feedback is the later of two tracker changes, at seconds %d and %d',
+    (issueAt, taskAt, status, source) => {
+      const both = [shows('resolved', issueAt), task('in_progress', taskAt)];
+      expect(decideStatus(stored, both)).toMatchObject({ status, source });
+      expect(decideStatus(stored, both.toReversed())).toMatchObject({ status, source });
+    },
+  );
 
-  it('stays if a tracker shows the status that was observed before, at any time', () => {
+  it('the status of feedback stays if the tracker’s status is the one that was observed before', () => {
     expect(decideStatus({ ...stored, status: 'resolved' }, [shows('triaged', 99)])).toBeNull();
   });
 
-  it('stays if a tracker shows the status that we wrote, which is not a change of the tracker', () => {
+  it('the status of feedback stays if the tracker shows the status that the sync has written', () => {
     expect(decideStatus(stored, [shows('resolved', 99, { writingStatus: 'resolved' })])).toBeNull();
     expect(decideStatus(stored, [shows('rejected', 99, { writingStatus: 'resolved' })])).toMatchObject({
       status: 'rejected',
     });
   });
 
-  it('stays if a tracker shows its closest equivalent of the status', () => {
+  it('the status of feedback stays if a tracker shows its closest equivalent of that status', () => {
     for (const each of [shows, task]) {
       expect(decideStatus({ status: 'closed', statusAt: at(0) }, [each('resolved', 99)])).toBeNull();
       const rejected = { status: 'rejected' as const, statusAt: at(0) };
@@ -52,7 +55,7 @@ describe('the status of feedback', () => {
     }
   });
 
-  it('is the tracker’s if its clock is too coarse to decide and both were in step before', () => {
+  it('a tracker’s change wins within one step of a coarse clock if both had the same status before', () => {
     const coarse = { clockStepMs: 1000 };
     const statusAt = new Date(at(10).getTime() + 900);
     for (const status of ['triaged', 'in_progress'] as const) {
@@ -64,7 +67,7 @@ describe('the status of feedback', () => {
     expect(decideStatus({ status: 'in_progress', statusAt }, [shows('resolved', 10, coarse)])).toBeNull();
   });
 
-  it('is the first tracker status while it is “received”, even if the tracker’s clock is behind', () => {
+  it('received feedback gets the first status that a tracker shows, even if the tracker’s clock is behind', () => {
     const received = { status: 'received' as const, statusAt: at(10) };
     const unobserved = { seenStatus: null };
     expect(decideStatus(received, [shows('triaged', 1, unobserved)])).toMatchObject({ status: 'triaged', at: at(1) });

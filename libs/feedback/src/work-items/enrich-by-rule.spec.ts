@@ -18,16 +18,16 @@ describe('the enrichment of feedback by rules', () => {
     ['critical', 'A typo led to an outage'],
     ['medium', 'The list is short'],
     ['medium', 'The crashpad is fine'],
-  ])('has severity %s for “%s”', (severity, description) => {
+  ])('the rules choose severity %s for a report with the text “%s”', (severity, description) => {
     expect(enrich({ description }).severity).toBe(severity);
   });
 
-  it('keeps the severity from the reporter, and uses low for a feature request', () => {
+  it('the rules keep the severity from the reporter, and choose low for a feature request', () => {
     expect(enrich({ description: 'The page crashed', severity: 'low' }).severity).toBe('low');
     expect(enrich({ type: 'feature_request', description: 'The page crashed' }).severity).toBe('low');
   });
 
-  it('takes the component from the workflow, else the agent, else the URL', () => {
+  it('the rules take the component of a report from its workflow, else its agent, else its URL', () => {
     const url = 'https://portal.example/claims/12?x=1';
     expect(enrich({ url, agentId: 'a', workflowId: 'w' }).component).toBe('workflow');
     expect(enrich({ url, agentId: 'a' }).component).toBe('agent');
@@ -38,13 +38,13 @@ describe('the enrichment of feedback by rules', () => {
     ]);
   });
 
-  it('has a summary of one sentence with at most 160 characters', () => {
+  it('the rules write a summary of one sentence with at most 160 characters', () => {
     expect(enrich({ description: 'The list is empty. Since today.' }).summary).toBe('The list is empty.');
     expect(enrich({ description: 'x'.repeat(500) }).summary).toHaveLength(160);
     expect(enrich({ description: '\nThe list is empty.' }).summary).toBe('Claims list');
   });
 
-  it('lists at most five duplicates with nearly the same title, and none that only share a word', () => {
+  it('the rules list at most five duplicates with nearly the same title, and none that only share a word', () => {
     const others = [
       { id: '1', title: 'claims LIST' },
       { id: '2', title: 'Claims page of the portal' },

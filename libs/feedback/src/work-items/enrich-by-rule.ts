@@ -36,7 +36,7 @@ export function enrichByRule(report: ReportText, others: Pick<ReportText, 'id' |
     component: componentOf(report),
     summary: sentence.trim().slice(0, maxSummary) || title.slice(0, maxSummary),
     duplicates: others
-      .filter((other) => likeness(own, wordsOf(other.title)) >= minLikeness)
+      .filter((other) => titleSimilarity(own, wordsOf(other.title)) >= minLikeness)
       .map(({ id }) => id)
       .slice(0, maxDuplicates),
     enrichedBy: 'rule',
@@ -54,7 +54,7 @@ function wordsOf(text: string): Set<string> {
   return new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []);
 }
 
-function likeness(one: Set<string>, other: Set<string>): number {
+function titleSimilarity(one: Set<string>, other: Set<string>): number {
   const shared = [...one].filter((word) => other.has(word)).length;
   const all = one.size + other.size - shared;
   return all === 0 ? 0 : shared / all;

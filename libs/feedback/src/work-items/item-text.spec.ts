@@ -8,7 +8,7 @@ const item = {
 const another = markerOf('0192f0c4-7b8e-7d3a-9c55-000000000000');
 
 describe('the text of an issue', () => {
-  it('contains only its own marker, even if the reporter wrote others into any field', () => {
+  it('the text of an issue contains only its own marker, even if the reporter wrote others into any field', () => {
     const fields = { description: another, steps: another, summary: another, component: another.toUpperCase() };
     const url = `https://portal.example/claims?at=${another}#${another}`;
     const text = textOf({ ...item, ...fields, url }, null);

@@ -53,7 +53,7 @@ describe('a submission that a person resolves while its tracker is being read', 
       [id],
     );
 
-  it('stays resolved if the tracker’s change was earlier', async () => {
+  it('feedback that a person resolves during a sync stays resolved if the tracker’s change was earlier', async () => {
     const observed = {
       tracker: { clockStepMs: 1 },
       link: { id: linkId, tracker: 'codehost', seenStatus: 'triaged', writingStatus: null, carriedStatus: null },
@@ -67,7 +67,7 @@ describe('a submission that a person resolves while its tracker is being read', 
     expect(await history()).toEqual([]);
   });
 
-  it('is recorded as resolved in a history entry that the tracker adds', async () => {
+  it('a tracker’s history entry shows the status that a person set during the sync', async () => {
     const link = { id: linkId, tracker: 'codehost' } as never;
     await whileResolved(() => recordBranchRefusal(harness.db, { id, organizationId } as never, link, 'no branch'));
     expect(await history()).toEqual([{ fromStatus: 'resolved', toStatus: 'resolved' }]);

@@ -7,7 +7,7 @@ import { enrichWorkItem } from './enrich-work-item';
 import { linkLine, markerOf } from './item-text';
 import { writeStatus, type Observed, applyTrackerStatus } from './sync-status';
 import { clearFailure, failLink, recordTrackerStop } from './link-failures';
-import { gateOf, reopenTracker } from './tracker-state';
+import { readTrackerGate, reopenTracker } from './tracker-state';
 
 export interface SyncParts {
   database: Database;
@@ -76,7 +76,7 @@ async function syncOnce(parts: SyncParts, item: WorkItem): Promise<number | null
       waits.push(link.waitMs);
       continue;
     }
-    const gate = await gateOf(database, tracker.name);
+    const gate = await readTrackerGate(database, tracker.name);
     if (!gate.open) {
       if (gate.stoppedAt)
         await recordTrackerStop(database, item, link, { stoppedAt: gate.stoppedAt, reason: gate.reason });

@@ -10,7 +10,7 @@ export type Gate =
 type State = Pick<FeedbackTrackerEntity, 'stoppedAt' | 'reason'> & { pausedMs: number | null; tryMs: number | null };
 
 /** Returns whether a tracker may be called now, or when. Only one process at a time tries a stopped tracker. */
-export async function gateOf(database: Database, tracker: TrackerName): Promise<Gate> {
+export async function readTrackerGate(database: Database, tracker: TrackerName): Promise<Gate> {
   const [state] = await database.query<State>(
     'system',
     `SELECT stopped_at, reason, (extract(epoch FROM paused_until - muster_now()) * 1000)::float8 AS paused_ms,

@@ -3,7 +3,7 @@ import {
   deployExtension,
   loadAgent,
   needed,
-  reachRecording,
+  attachOrStopRecording,
   repairWorker,
   requireSwitch,
   startAgent,
@@ -52,7 +52,7 @@ export async function actOnAgent(
       return { answer: await startRecording(tx, caller, id, body, parts) };
     case 'attach_recording':
     case 'stop_recording':
-      return { answer: await reachRecording(tx, caller, id, body, parts) };
+      return { answer: await attachOrStopRecording(tx, caller, id, body, parts) };
     case 'deploy_extension':
       return { answer: await deployExtension(tx, caller, id, body, parts) };
   }

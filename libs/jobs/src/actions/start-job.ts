@@ -18,7 +18,7 @@ export interface ActionParts extends CommandActionParts {
 export interface Acted {
   answer: AgentActionAnswer;
   location?: string;
-  /** The wake that the response has to wait for; absent if the agent is online. */
+  /** Id of the wake that the response has to wait for; absent if the agent is online. */
   wakeId?: string;
 }
 
@@ -37,7 +37,7 @@ export async function startJob(
     const extra = { agentStatus: agent.status };
     throw new AppError('agent_not_ready', { detail: 'The agent is terminated.', extra });
   }
-  // Checked before the state of the agent, because an invalid request is invalid in every state.
+  // The request is checked before the agent's status, because an invalid request is invalid in every status.
   const jobId = await jobToStart(tx, caller, id, body, parts);
   const { status } = await requireWakeable(tx, { organizationId, agentId: id }, 'run');
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
@@ -55,7 +55,7 @@ export async function startJob(
   return { answer, location, wakeId };
 }
 
-/** Returns the job with its current status; throws if the agent has no such job. */
+/** Returns the job with its current status. Throws not_found if the job does not exist or belongs to another agent. */
 export async function requireJobOf(
   database: Database,
   caller: Principal,

@@ -3,7 +3,7 @@ import { drainAgent, rebootAgent, stopAgent, terminateAgent, type TouchedJobs } 
 import type { Transaction } from '@muster/database';
 import { failAgentsRuns } from '../ends/fail-agents-runs';
 
-// A reboot and a forced stop, drain or termination of a machine fail the runs on it in the same transaction.
+// A reboot and a forced stop, drain or termination of a machine fail the machine's runs in the same transaction.
 
 export async function stopAgentAndRuns(tx: Transaction, caller: Principal, id: string, { force }: { force?: boolean }) {
   const answer = await stopAgent(tx, caller, id, { force });

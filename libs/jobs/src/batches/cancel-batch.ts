@@ -10,13 +10,13 @@ import {
 import { stopJobs } from '../ends/cancel-jobs';
 
 /**
- * Maximum number of jobs that one transaction ends, so that other transactions on the same machines do not wait long.
+ * Maximum number of jobs that one transaction ends, so that other transactions about the same agents do not wait long.
  */
 const jobsPerTransaction = 1000;
 
 /**
- * Records that the batch is being cancelled; from then on none of its jobs starts. The handler of the message ends its
- * open jobs.
+ * Records that the batch is being cancelled; no job of the batch starts afterwards. The handler of the enqueued message
+ * ends the batch's open jobs.
  */
 export async function requestBatchCancel(
   tx: Transaction,
@@ -43,14 +43,14 @@ export async function requestBatchCancel(
 export async function cancelBatch(database: Database, batchId: string, now: () => Date): Promise<{ ended: number }> {
   let ended = 0;
   for (;;) {
-    const step = await database.transaction('system', (tx) => endSome(tx, batchId, now()));
-    // Repeated until none is found: a job that failed concurrently may have left a retry.
+    const step = await database.transaction('system', (tx) => endNextJobs(tx, batchId, now()));
+    // The search is repeated until it finds no open job, because a job that failed concurrently may have left a retry.
     if (step.found === 0) return { ended };
     ended += step.ended;
   }
 }
 
-async function endSome(tx: Transaction, batchId: string, now: Date): Promise<{ found: number; ended: number }> {
+async function endNextJobs(tx: Transaction, batchId: string, now: Date): Promise<{ found: number; ended: number }> {
   const open = await tx.query<
     Pick<JobEntity, 'id' | 'organizationId'> & {
       reason: BatchEntity['cancelReason'];

@@ -7,31 +7,31 @@ export interface Cells {
   keys(): Iterable<string>;
 }
 
-/** An input row: its cells, or why it could not be read. */
+/** One row of the table: its cells, or the errors because of which it could not be read. */
 export interface InputRow {
-  /** Number of the row, from 1. */
+  /** Row number; the first row has the number 1. */
   row: number;
   cells: Cells;
   errors: string[];
 }
 
 export interface RowRule {
-  /** The workflow's variables. */
+  /** Names of the workflow's variables. */
   names: ReadonlySet<string>;
-  /** Column name by variable name. */
+  /** Maps a variable's name to the name of the column with its value. */
   mapping?: Record<string, string>;
-  /** Values for variables that a row does not contain. */
+  /** Values for variables that have no column in the table. */
   defaults: Record<string, string>;
 }
 
 export type CheckedRow = { variables: Record<string, string> } | { errors: string[] };
 
-/** Maximum number of characters of a variable, as the interface defines it. */
+/** Maximum number of characters in the value of a variable, as the interface defines it. */
 const maxCharacters = 65_536;
 /** Maximum number of errors that are returned for a row. */
 const maxErrors = 10;
 
-/** Returns the row's variables, or all of its errors. */
+/** Returns the row's variables, or up to `maxErrors` errors. */
 export function checkRow({ cells, errors: unread }: InputRow, { names, mapping, defaults }: RowRule): CheckedRow {
   const errors = [...unread];
   const variables: Record<string, string> = {};
@@ -40,15 +40,15 @@ export function checkRow({ cells, errors: unread }: InputRow, { names, mapping, 
     const column = columnOf(name, mapping);
     if (!cells.has(column)) {
       if (Object.hasOwn(defaults, name)) variables[name] = defaults[name]!;
-      else errors.push(missing(name, column));
+      else errors.push(missingValueError(name, column));
       continue;
     }
     const text = cells.get(column);
-    const error = errorOf(text);
+    const error = textError(text);
     if (error) errors.push(`${name}: ${error}`);
     else variables[name] = text as string;
   }
-  if (!mapping && !unread.length) errors.push(...surplus(cells, names));
+  if (!mapping && !unread.length) errors.push(...unknownColumnErrors(cells, names));
   return errors.length ? { errors: errors.slice(0, maxErrors) } : { variables };
 }
 
@@ -56,21 +56,21 @@ function columnOf(name: string, mapping: Record<string, string> | undefined): st
   return mapping && Object.hasOwn(mapping, name) ? mapping[name]! : name;
 }
 
-function missing(name: string, column: string): string {
-  const detail = column === name ? '' : `, and the row has no column ${shortened(column)}`;
+function missingValueError(name: string, column: string): string {
+  const detail = column === name ? '' : `, and the row has no column ${shortenName(column)}`;
   return `the workflow needs the variable ${name}${detail}`;
 }
 
-function surplus(cells: Cells, names: ReadonlySet<string>): string[] {
+function unknownColumnErrors(cells: Cells, names: ReadonlySet<string>): string[] {
   const errors: string[] = [];
   for (const column of cells.keys()) {
     if (errors.length === maxErrors) break;
-    if (!names.has(column)) errors.push(`the workflow has no variable ${shortened(column)}`);
+    if (!names.has(column)) errors.push(`the workflow has no variable ${shortenName(column)}`);
   }
   return errors;
 }
 
-function errorOf(text: unknown): string | null {
+function textError(text: unknown): string | null {
   if (typeof text !== 'string') return 'must be a string';
   if (text.length > maxCharacters) {
     return `has ${text.length.toLocaleString('en-US')} characters; at most ${maxCharacters.toLocaleString('en-US')} are allowed`;
@@ -80,6 +80,6 @@ function errorOf(text: unknown): string | null {
   return null;
 }
 
-function shortened(column: string): string {
+function shortenName(column: string): string {
   return column.length > 100 ? `${column.slice(0, 100)}…` : column;
 }

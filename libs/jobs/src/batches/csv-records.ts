@@ -1,4 +1,7 @@
-/** A record of a table. Its cells are undecoded bytes, one in each character. */
+/**
+ * A record of a CSV table. Its cells are latin1 strings, in which each character stands for one byte of the undecoded
+ * text.
+ */
 export interface CsvRecord {
   cells: string[];
   /** Number of cells of the record; only the first `maxCells` are stored. */
@@ -9,7 +12,7 @@ export interface CsvRecord {
   straysQuote: boolean;
 }
 
-/** The ends of the records after this line are unclear. */
+/** Thrown if a quote in the table is wrong, so that the ends of the records after this line are unclear. */
 export class TornTable extends Error {
   constructor(
     readonly line: number,
@@ -23,19 +26,19 @@ const [quote, comma, lineFeed, carriageReturn] = [0x22, 0x2c, 0x0a, 0x0d];
 
 type State = 'cell begins' | 'plain' | 'quoted' | 'quote in quoted';
 
-/** Number of characters from which the text of an unfinished cell is flattened. */
+/** Number of characters above which the text of an unfinished cell is copied into one flat string. */
 const longCell = 4096;
 
 /**
- * Parses RFC 4180 as it is exported in practice: lines end with LF, CRLF or CR, and empty lines are skipped. Parses a
- * text in pieces, so that the event loop is not blocked, and stores one unfinished record with at most `maxCells`
+ * Parses CSV as in RFC 4180, but lines may end with LF, CRLF or CR, and empty lines are skipped. The caller passes the
+ * text in pieces, so that the event loop is not blocked. Only one unfinished record is stored, with at most `maxCells`
  * cells.
  */
 export class CsvRecords {
   private state: State = 'cell begins';
   /**
-   * Text of the cell from this piece, and in `earlier` from the pieces before it. A single string would be flattened
-   * with all of its quotes in one turn of the event loop.
+   * Text of the unfinished cell in this piece; `earlier` has the text from the pieces before. If the cell were one
+   * string, V8 would flatten all of its parts in one turn of the event loop.
    */
   private cell = '';
   private earlier: string[] = [];
@@ -43,13 +46,15 @@ export class CsvRecords {
   private count = 0;
   private straysQuote = false;
   private line = 1;
-  /** Whether the last character was a carriage return; a line feed after it belongs to it. */
+  /**
+   * Whether the last character was a carriage return. A line feed after a carriage return does not end another line.
+   */
   private afterReturn = false;
   private ready: CsvRecord[] = [];
 
   constructor(private readonly maxCells: number) {}
 
-  /** Returns the records that end in this piece. */
+  /** Parses the next piece of the text and returns the records that end in it. */
   parse(piece: string): CsvRecord[] {
     this.ready = [];
     let from = 0;
@@ -96,7 +101,7 @@ export class CsvRecords {
     return this.ready;
   }
 
-  /** Returns the last record if no line end follows it. */
+  /** Ends the text. Returns the last record if no line end follows it. */
   end(): CsvRecord[] {
     this.ready = [];
     if (this.state === 'quoted') throw new TornTable(this.line, 'a quote is not closed');

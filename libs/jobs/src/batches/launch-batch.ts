@@ -40,14 +40,17 @@ interface Run {
   agentId: string;
   row: number;
   variables: string;
-  /** The concurrency keys of the run in their stored form. */
+  /** The concurrency keys of the run as JSON, in the form of the column `concurrency_keys`; null if there are none. */
   keys: string | null;
 }
 
 const rowsPerChunk = 500;
 const charactersPerChunk = 1024 * 1024;
 
-/** Queues a run for each valid row, all in this transaction, and returns the errors of the other rows. */
+/**
+ * Queues a run for each valid row and returns the errors of the invalid rows. All runs are inserted in the caller's
+ * transaction.
+ */
 export async function launchBatch(
   tx: Transaction,
   caller: Actor,
@@ -56,7 +59,7 @@ export async function launchBatch(
   const { organizationId } = caller;
   const { workflowId, agentIds } = input;
   const { facts, installationId, runs, rejected } = await checkInput(tx, organizationId, { input, rows, now });
-  if (input.strict && rejected.length) throw refused(rejected);
+  if (input.strict && rejected.length) throw rejectedRowsError(rejected);
   const maxCostMicros = leastOf(microsOrNot(input.maxCostUsd ?? null), facts.workflowMaxCost);
   await reserveRuns(tx, organizationId, { requested: { count: runs.length, maxCostMicros }, limits: facts, now });
   const installed = installationId ? lineageOf(await bundleOf(tx, organizationId, installationId)) : null;
@@ -99,7 +102,7 @@ export async function launchBatch(
   return { batchId, queued: runs.length, rejected, jobIds: runs.map(({ id }) => id) };
 }
 
-/** Checks the rows without queueing anything. */
+/** Checks the rows of a batch without queueing a run. */
 export async function checkBatch(
   tx: Transaction,
   organizationId: string,
@@ -109,20 +112,23 @@ export async function checkBatch(
   return { total: rows.length, wrong: rejected.length, rejected };
 }
 
-/** Checks what all rows share, and returns the runs that can be queued and the rejected rows. */
+/**
+ * Checks the parts of the request that apply to all rows, and then each row. Returns the runs that can be queued and
+ * the rejected rows.
+ */
 async function checkInput(
   tx: Transaction,
   organizationId: string,
   { input, rows, now }: { input: CheckInput; rows: readonly InputRow[]; now: Date },
 ) {
   const { workflowId, agentIds = [], vaultKeys } = input;
-  const facts = await factsOf(tx, organizationId, { workflowId, agentIds, now });
+  const facts = await readBatchFacts(tx, organizationId, { workflowId, agentIds, now });
   const installationId = input.workflowPackInstallationId ?? facts.workflowInstallationId;
   requireSomethingToRun(facts.workflowRuns || installationId !== null);
   requireKeyNames(vaultKeys);
   await requireSecrets(tx, organizationId, vaultKeys ?? []);
-  const rule = ruleOf(facts.workflowVariables, input);
-  return { facts, installationId, ...(await sort(rows, { rule, agentIds, keys: facts.workflowKeys ?? [] })) };
+  const rule = toRowRule(facts.workflowVariables, input);
+  return { facts, installationId, ...(await separateRows(rows, { rule, agentIds, keys: facts.workflowKeys ?? [] })) };
 }
 
 type Facts = LimitFacts & {
@@ -135,7 +141,7 @@ type Facts = LimitFacts & {
   agents: string[];
 };
 
-async function factsOf(
+async function readBatchFacts(
   tx: Transaction,
   organizationId: string,
   { workflowId, agentIds, now }: { workflowId: string; agentIds: string[]; now: Date },
@@ -143,7 +149,7 @@ async function factsOf(
   const errors = agentIds.flatMap((id, at) =>
     isUuid(id) ? [] : [{ field: `agentIds.${at}`, message: `agentIds.${at} must be a UUID` }],
   );
-  if (errors.length) throw invalid(errors);
+  if (errors.length) throw invalidPayload(errors);
   const [facts] = await tx.query<Facts>(
     `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
@@ -166,19 +172,20 @@ async function factsOf(
 }
 
 /**
- * Returns the rule for all rows. Throws if it is wrong, because that is an error of the request and not of each row.
+ * Returns the rule by which each row is checked. Throws if the mapping or the default values name an unknown variable,
+ * because that is one error of the request and not an error of each row.
  */
-function ruleOf(names: readonly string[], { mapping, variables: defaults = {} }: CheckInput): RowRule {
+function toRowRule(names: readonly string[], { mapping, variables: defaults = {} }: CheckInput): RowRule {
   const unknown = (field: string, values: Record<string, string>) =>
     Object.keys(values)
       .filter((name) => !names.includes(name))
       .map((name) => ({ field: `${field}.${name}`, message: `the workflow has no variable ${name}` }));
   const errors = [...unknown('mapping', mapping ?? {}), ...unknown('variables', defaults)];
-  if (errors.length) throw invalid(errors);
+  if (errors.length) throw invalidPayload(errors);
   return { names: new Set(names), mapping, defaults };
 }
 
-async function sort(
+async function separateRows(
   rows: readonly InputRow[],
   { rule, agentIds, keys }: { rule: RowRule; agentIds: string[]; keys: readonly ConcurrencyKey[] },
 ): Promise<{ runs: Run[]; rejected: RejectedRow[] }> {
@@ -188,7 +195,7 @@ async function sort(
     if (at % rowsPerChunk === rowsPerChunk - 1) await breathe();
     const checked = checkRow(inputRow, rule);
     const { row } = inputRow;
-    const resolved = 'errors' in checked ? checked : keysOf(keys, checked.variables);
+    const resolved = 'errors' in checked ? checked : resolveRowKeys(keys, checked.variables);
     if ('errors' in checked) rejected.push({ row, errors: checked.errors });
     else if ('errors' in resolved) rejected.push({ row, errors: resolved.errors });
     else {
@@ -199,8 +206,8 @@ async function sort(
   return { runs, rejected };
 }
 
-/** Returns the keys of the workflow with the values of the row, in their stored form. */
-function keysOf(
+/** Returns the workflow's concurrency keys with the variables of the row filled in, as JSON. */
+function resolveRowKeys(
   workflowKeys: readonly ConcurrencyKey[],
   variables: Record<string, string>,
 ): { keys: string | null } | { errors: string[] } {
@@ -215,7 +222,7 @@ function keysOf(
 
 const shownErrors = 100;
 
-function refused(rejected: RejectedRow[]): AppError {
+function rejectedRowsError(rejected: RejectedRow[]): AppError {
   const errors = rejected.flatMap(({ row, errors: rowErrors }) =>
     rowErrors.map((message) => ({ field: `rows.${row}`, message })),
   );
@@ -241,8 +248,8 @@ function* chunksOf(runs: Run[]): Generator<Run[]> {
 }
 
 /**
- * Inserts runs like insertJob does. The timeline entry and the message are written once per agent, by
- * recordOnTimelines.
+ * Inserts the runs of a batch in the same way as insertJob inserts one, but without its timeline entry and queue
+ * message: recordOnTimelines writes these once per agent.
  */
 async function insertRuns(
   tx: Transaction,
@@ -303,7 +310,10 @@ async function insertRuns(
   );
 }
 
-/** Records the queued runs on their agents' timelines in the order of agent ids, so that batches cannot deadlock. */
+/**
+ * Records the queued runs on their agents' timelines. The timelines are locked in the order of the agents' ids, so that
+ * concurrent batches cannot deadlock.
+ */
 async function recordOnTimelines(
   tx: Transaction,
   {
@@ -325,6 +335,6 @@ async function recordOnTimelines(
   }
 }
 
-function invalid(errors: FieldError[]): AppError {
+function invalidPayload(errors: FieldError[]): AppError {
   return new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }

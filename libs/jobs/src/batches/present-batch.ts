@@ -19,7 +19,7 @@ export function presentBatch(row: BatchRow): Batch {
     completed,
     failed,
     cancelled,
-    // Rounded down, so that it is 100 only if all runs have ended.
+    // The percentage is rounded down, so that it is 100 only if all runs have ended.
     progress: { percent: all === 0 ? 100 : Math.floor((1000 * over) / all) / 10 },
     claims: {
       attempted: row.claimsAttempted,

@@ -18,7 +18,7 @@ export interface BatchRow extends Pick<
   costMicros: MicroUsd;
 }
 
-// A row of the batch counts once, by its latest attempt. The cost includes all attempts.
+// Each row of the batch is counted once, with the status of its latest attempt. The cost includes all attempts.
 const select = `SELECT b.id, b.workflow_id, b.workflow_revision, b.created_at, b.created_by, b.cancel_requested_at,
     b.total, b.rejected, c.queued, c.running, c.completed, c.failed, c.cancelled,
     c.attempted AS claims_attempted, c.eob_uploaded AS claims_eob_uploaded, c.no_eob_found AS claims_no_eob_found,
@@ -57,8 +57,8 @@ export interface BatchFilter {
 }
 
 /**
- * Lists batches, newest first by default: ids increase with time. All runs of each batch are counted, so a page of
- * large batches ends early.
+ * Lists batches, by default the newest first, because ids increase with time. The runs of each listed batch are
+ * counted, so a page with large batches ends before its limit.
  */
 export function listBatches(
   database: Database,
@@ -103,5 +103,5 @@ export function listBatches(
   );
 }
 
-/** Approximate number of bytes that are read of a run to count it. */
+/** Approximate number of bytes that are read to count one run. */
 const bytesOfRun = 400;

@@ -15,7 +15,7 @@ const outcomeOf = (table: string) =>
   );
 
 describe('a table', () => {
-  it('is read as it was written, wherever its bytes are split', async () => {
+  it('a CSV table is read as it was written, wherever its bytes are split', async () => {
     const cell = fc.string({
       unit: fc.constantFrom('a', 'é', '😀', ' ', '"', ',', '\n', '\r', '\r\n', '='),
       maxLength: 5,
@@ -34,7 +34,7 @@ describe('a table', () => {
     );
   });
 
-  it('can have unquoted and empty cells, and empty lines, which are skipped', async () => {
+  it('a CSV table can have unquoted and empty cells, and its empty lines are skipped', async () => {
     const parsed = await read('a,b,c\n\n1,,x y\r\n\r\n,,\r"",2,\n\n');
     expect(parsed.map(({ cells }) => ['a', 'b', 'c'].map((name) => cells.get(name)))).toEqual([
       ['1', '', 'x y'],
@@ -43,7 +43,7 @@ describe('a table', () => {
     ]);
   });
 
-  it('has line numbers as in an editor', async () => {
+  it('the line numbers in the errors of a CSV table are those of an editor', async () => {
     const [, second] = await read('a,b\r\n"1\r\n2\n3",x\r\ny"z,1\r\n');
     expect(second!.errors).toEqual(['line 5: a cell contains a quote but does not start with one']);
     expect(await outcomeOf('a,b\n"1\n2",x\n"y" ,1\n')).toMatch(/^Line 4: there is text after a closing quote/);
@@ -61,7 +61,7 @@ describe('a table', () => {
       'accepted',
     ],
     ['nothing but line ends', '\n'.repeat(8_000_000), /no row with column names/],
-  ])('with %s does not block the event loop', async (_, table, outcome) => {
+  ])('a CSV table with %s does not block the event loop', async (_, table, outcome) => {
     const bytes = Buffer.from(table);
     let actual: string | undefined;
     const turn = await longestTurn(async () => (actual = await outcomeOf(bytes as never)));

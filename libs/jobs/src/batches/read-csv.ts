@@ -3,22 +3,22 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { Cells, InputRow } from './check-row';
 import { type CsvRecord, CsvRecords, TornTable } from './csv-records';
 
-/** Maximum number of columns: more than any export has, and few enough that a row is read quickly. */
+/** Maximum number of columns: more than real exports have, and few enough that one row is read quickly. */
 const maxColumns = 1000;
 
 /**
- * Reads the column names and the rows of a table. Limits are checked while it arrives, so a table that is too long is
- * rejected early.
+ * Reads the column names and the rows of a CSV table. The limits are checked while the data arrives, so a table that is
+ * too long is rejected early.
  */
 export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<InputRow[]> {
   const records = new CsvRecords(maxColumns);
   const table = new Table();
   try {
-    for await (const piece of inPieces(withoutMark(chunks))) table.add(records.parse(piece));
+    for await (const piece of inPieces(withoutByteOrderMark(chunks))) table.add(records.parse(piece));
     table.add(records.end());
   } catch (error) {
     if (!(error instanceof TornTable)) throw error;
-    throw unreadable(`Line ${error.line}: ${error.message}, so the ends of the rows are unclear.`);
+    throw unreadableTable(`Line ${error.line}: ${error.message}, so the ends of the rows are unclear.`);
   }
   return table.finished();
 }
@@ -31,14 +31,14 @@ class Table {
     for (const record of records) {
       if (!this.columns) this.columns = readHeader(record);
       else if (this.rows.length === maxBatchRows) {
-        throw unreadable(`It has more than ${maxBatchRows.toLocaleString('en-US')} rows.`);
+        throw unreadableTable(`It has more than ${maxBatchRows.toLocaleString('en-US')} rows.`);
       } else this.rows.push({ row: this.rows.length + 1, ...readRow(record, this.columns) });
     }
   }
 
   finished(): InputRow[] {
-    if (!this.columns) throw unreadable('It has no row with column names.');
-    if (this.rows.length === 0) throw unreadable('It has no rows after the column names.');
+    if (!this.columns) throw unreadableTable('It has no row with column names.');
+    if (this.rows.length === 0) throw unreadableTable('It has no rows after the column names.');
     return this.rows;
   }
 }
@@ -46,22 +46,22 @@ class Table {
 interface Columns {
   count: number;
   names: string[];
-  /** Index of each named column. */
+  /** Index of each column that has a name, by this name. */
   at: ReadonlyMap<string, number>;
 }
 
 function readHeader({ cells, count, straysQuote }: CsvRecord): Columns {
-  if (straysQuote) throw unreadable('It has no row with column names.');
-  if (count > maxColumns) throw unreadable(`It has more than ${maxColumns.toLocaleString('en-US')} columns.`);
+  if (straysQuote) throw unreadableTable('It has no row with column names.');
+  if (count > maxColumns) throw unreadableTable(`It has more than ${maxColumns.toLocaleString('en-US')} columns.`);
   const at = new Map<string, number>();
   const names = cells.map((cell, index) => {
     const name = decode(cell)?.trim();
-    if (name === undefined) throw unreadable(`The name of column ${index + 1} is not valid UTF-8.`);
-    if (name && at.has(name)) throw unreadable(`Two columns have the name ${name.slice(0, 100)}.`);
+    if (name === undefined) throw unreadableTable(`The name of column ${index + 1} is not valid UTF-8.`);
+    if (name && at.has(name)) throw unreadableTable(`Two columns have the name ${name.slice(0, 100)}.`);
     if (name) at.set(name, index);
     return name;
   });
-  if (at.size === 0) throw unreadable('Its columns have no names.');
+  if (at.size === 0) throw unreadableTable('Its columns have no names.');
   return { count, names, at };
 }
 
@@ -91,7 +91,7 @@ function readRow({ cells, count, line, straysQuote }: CsvRecord, columns: Column
   return { cells: errors.length ? none : new TableRow(columns.at, texts), errors };
 }
 
-/** A row that shares the column indexes with all other rows. */
+/** The cells of one row. All rows of a table share one map from column names to indexes. */
 class TableRow implements Cells {
   constructor(
     private readonly at: ReadonlyMap<string, number>,
@@ -128,7 +128,8 @@ function decode(cell: string): string | undefined {
 const pieceBytes = 16 * 1024;
 
 /**
- * Splits the data into small pieces and yields to the event loop after each, so that a large chunk does not block it.
+ * Splits the data into pieces of 16 KiB and yields to the event loop after each piece, so that a large chunk does not
+ * block the event loop.
  */
 async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   for await (const chunk of chunks) {
@@ -139,8 +140,11 @@ async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> 
   }
 }
 
-/** Removes the byte order mark that spreadsheets write. Throws for the mark of UTF-16, which cannot be read. */
-async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/**
+ * Removes the UTF-8 byte order mark that spreadsheet programs write. Throws if the data starts with the mark of UTF-16,
+ * which is not supported.
+ */
+async function* withoutByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let head: Buffer | null = Buffer.alloc(0);
   for await (const chunk of chunks) {
     if (!head) {
@@ -149,18 +153,18 @@ async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffe
     }
     head = Buffer.concat([head, chunk]);
     if (head.length < 3) continue;
-    yield unmarked(head);
+    yield stripByteOrderMark(head);
     head = null;
   }
-  if (head?.length) yield unmarked(head);
+  if (head?.length) yield stripByteOrderMark(head);
 }
 
-function unmarked(head: Buffer): Buffer {
+function stripByteOrderMark(head: Buffer): Buffer {
   const mark = head.toString('hex', 0, 2);
-  if (mark === 'fffe' || mark === 'feff') throw unreadable('It is encoded in UTF-16; save it as UTF-8.');
+  if (mark === 'fffe' || mark === 'feff') throw unreadableTable('It is encoded in UTF-16; save it as UTF-8.');
   return head.toString('hex', 0, 3) === 'efbbbf' ? head.subarray(3) : head;
 }
 
-function unreadable(reason: string): AppError {
+function unreadableTable(reason: string): AppError {
   return invalidField('file', reason, `The table cannot be read: ${reason}`);
 }

@@ -1,5 +1,5 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { startCleanup, isOn, detachStopCommands, promiseRemoval } from '@muster/agents';
+import { startCleanup, isOn, detachStopCommands, scheduleObjectRemoval } from '@muster/agents';
 import { dropTimelineOfJob } from '@muster/timeline';
 import { isTerminal, noSuch } from '@muster/contracts';
 import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
@@ -10,7 +10,10 @@ import { bookJobCost } from '../ends/book-job-cost';
 
 export interface Deletion {
   now: Date;
-  /** Deletes what other modules store about the job. Called while the job still exists, after its cost was booked. */
+  /**
+   * Deletes the data that other modules store about the job. It is called before the job's row is deleted and after the
+   * job's cost is booked.
+   */
   forget: (tx: Transaction, job: { organizationId: string; jobId: string }) => Promise<void>;
 }
 
@@ -20,8 +23,9 @@ interface Deletable extends Pick<JobEntity, 'status' | 'agentId'> {
 }
 
 /**
- * Deletes a job and everything stored about it, except what was billed. An open job ends now, without a retry: its
- * worker must stop it, and the machine receives no other job until the worker confirms that nothing of the run is left.
+ * Deletes a job and everything stored about it, except the billed usage. An open job ends now, without a retry. Its
+ * worker must stop the run, and the machine receives no other job until the worker confirms that nothing of the run is
+ * left.
  */
 export async function deleteJob(
   tx: Transaction,
@@ -30,31 +34,31 @@ export async function deleteJob(
   { now, forget }: Deletion,
 ): Promise<void> {
   const { organizationId } = caller;
-  const job = await lockAll(tx, organizationId, id);
+  const job = await lockJobAndLog(tx, organizationId, id);
   if (!job) throw noSuch('job');
-  if (!isTerminal(job.status)) await endNow(tx, caller, id, job, now);
-  // The machine may also be in the middle of a clearing after an earlier failure of the job.
+  if (!isTerminal(job.status)) await endOpenJob(tx, caller, id, job, now);
+  // Stop commands must outlive the job, also those of a clearing that started after an earlier failure of the job.
   await detachStopCommands(tx, id);
-  // The message of the job's end may not be handled yet, and the cost outlives the job.
+  // The cost is booked now, because the message of the job's end may not be handled yet and the cost outlives the job.
   await bookJobCost(tx, id);
   await forget(tx, { organizationId, jobId: id });
-  await promiseRemoval(tx, { organizationId, jobId: id, now });
+  await scheduleObjectRemoval(tx, { organizationId, jobId: id, now });
   await tx.execute(
     `INSERT INTO deleted_job (job_id, organization_id, agent_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
     [id, organizationId, job.agentId],
   );
   await dropTimelineOfJob(tx, caller, id);
-  // The deletion cascades to steps, model usage, claims, the cost of the run, commands and artifacts, and sets
-  // references of schedules to null.
+  // Foreign keys cascade the deletion to the job's steps, model usage, claims, cost, commands and artifacts, and set
+  // the references of schedules to null.
   await tx.execute('DELETE FROM job WHERE id = $1 AND organization_id = $2', [id, organizationId]);
   audit(tx, caller, { action: 'job.delete', target: { type: 'job', id }, changes: { status: job.status } });
 }
 
 /**
- * Locks the job and its log. Every report on the job holds one of these two locks while it writes, so nothing is
- * written after this.
+ * Locks the job and its log. Every report about a job locks one of the two before it writes, so no report is written
+ * after this.
  */
-async function lockAll(tx: Transaction, organizationId: string, id: string): Promise<Deletable | undefined> {
+async function lockJobAndLog(tx: Transaction, organizationId: string, id: string): Promise<Deletable | undefined> {
   lockJobFirst(tx, organizationId, id);
   tx.defer('SELECT FROM job_log_seen WHERE job_id = $1 FOR UPDATE', [id]);
   const [job] = await tx.query<Deletable>(
@@ -65,13 +69,14 @@ async function lockAll(tx: Transaction, organizationId: string, id: string): Pro
   return job;
 }
 
-async function endNow(tx: Transaction, caller: Principal, jobId: string, job: Deletable, now: Date): Promise<void> {
+async function endOpenJob(tx: Transaction, caller: Principal, jobId: string, job: Deletable, now: Date): Promise<void> {
   const { organizationId } = caller;
   const { agentId, agentStatus, dispatched } = job;
   const reason = 'the job was deleted';
   const clears = dispatched && isOn(agentStatus);
   await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: sourceOf(caller), error: reason, clears });
-  // An agent that is not online learns with its next heartbeat that the job has ended.
+  // An agent that is not online needs no stop command: the response to its next heartbeat tells the worker to end the
+  // run.
   if (clears) {
     const commandId = await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
     startCleanup(tx, agentId, commandId);

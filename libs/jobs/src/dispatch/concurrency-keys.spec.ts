@@ -40,12 +40,12 @@ describe('concurrency keys', () => {
     return { agents, jobs, dispatchAll: () => Promise.all(agents.map((id) => fixture.dispatch.startNext(id))) };
   };
 
-  it('are held by at most as many runs as their limit, by priority and age, under concurrent dispatches', async () => {
+  it('a concurrency key is held by no more runs than its limit, by priority and age', async () => {
     const { jobs, dispatchAll } = await onAgents(8);
     const ended: string[] = [];
     for (let round = 0; round < jobs.length; round += 1) {
       await dispatchAll();
-      // A job that was skipped for one ahead of it starts in the next round, if the job ahead did not start.
+      // If a job was skipped in favour of a job ahead of it that did not start, it starts in the next round.
       await dispatchAll();
       const held = await holders();
       expect(held).toHaveLength(1);
@@ -61,11 +61,11 @@ describe('concurrency keys', () => {
       expect(await holders()).toEqual([]);
     }
     expect(new Set(ended)).toEqual(new Set(jobs));
-    // Which of the eight concurrent jobs starts first is a race; the waiting ones start by age.
+    // The eight dispatches race, so any of the jobs can start first. The jobs that wait afterwards start by age.
     expect(ended.slice(1)).toEqual(jobs.filter((id) => id !== ended[0]));
   });
 
-  it('have their limit changed and deleted only while no dispatch counts the holders', async () => {
+  it('the limit of a concurrency key cannot change while a dispatch counts the key’s holders', async () => {
     const { harness, organizationId, caller } = fixture;
     const key = 'limited';
     const changes = [
@@ -82,7 +82,7 @@ describe('concurrency keys', () => {
     expect(await fixture.query('SELECT key FROM concurrency_limit WHERE key = $1', [key])).toEqual([]);
   });
 
-  it('do not block a job without keys, and let the waiting job start once they are free', async () => {
+  it('a full concurrency key blocks no job without keys, and a waiting job starts once it is free', async () => {
     const { jobs, agents, dispatchAll } = await onAgents(2);
     await fixture.dispatch.startNext(agents[0]!);
     const next = await fixture.launch({ agentId: agents[1] });
@@ -95,7 +95,7 @@ describe('concurrency keys', () => {
     await end(jobs[1]!, 'failed');
   });
 
-  it('have the smallest of several limits, and are released between a failed run and its retry', async () => {
+  it('a concurrency key has the smallest of its limits, and is free between a failed run and its retry', async () => {
     const { jobs, agents, dispatchAll } = await onAgents(2, {
       concurrencyKeys: [{ key: 'two', limit: 2 }],
       maxRetries: 1,
@@ -122,7 +122,7 @@ describe('concurrency keys', () => {
   });
 
   it.each(['failed by the service', 'deleted', 'failed by the service and deleted'])(
-    'are held by a run that is %s until its machine is cleared',
+    'a run that was %s holds its concurrency keys until its machine is cleared',
     async (how) => {
       const { jobs, agents, dispatchAll } = await onAgents(2);
       const [jobId, next] = jobs as [string, string];
@@ -158,7 +158,7 @@ describe('concurrency keys', () => {
     },
   );
 
-  it('are required by each run of a workflow that has keys, in addition to the keys of the launch', async () => {
+  it('a run requires the concurrency keys of its workflow in addition to those of its launch', async () => {
     const { organizationId } = fixture;
     const { id: workflowId } = await makeWorkflow(fixture.harness.db, { organizationId, variables: ['USER'] });
     const workflowKeys = JSON.stringify([{ key: 'login:{{USER}}', limit: 2 }]);
@@ -178,7 +178,7 @@ describe('concurrency keys', () => {
     await end(jobId);
   });
 
-  it('can have a limit of the organization, which applies if it is the smallest; with 0 no run starts', async () => {
+  it('an organization’s limit of a concurrency key applies if it is the smallest; with 0 no run starts', async () => {
     const { organizationId, caller } = fixture;
     const key = 'paused';
     const within = (work: (tx: Transaction) => Promise<void>) =>
@@ -199,7 +199,7 @@ describe('concurrency keys', () => {
     for (const id of jobs) await end(id);
   });
 
-  it('are released if they were leaked, and only then', async () => {
+  it('the repair releases a concurrency key only if its run has ended', async () => {
     const { jobs, dispatchAll } = await onAgents(2);
     await dispatchAll();
     const repair = () => repairLeases(fixture.harness.db, new Round('repair leases'));
@@ -220,7 +220,7 @@ describe('concurrency keys', () => {
     await end(jobs.find((id) => id !== holder)!);
   });
 
-  it('are no longer waited for by a cancelled job', async () => {
+  it('a cancelled job no longer waits for a concurrency key', async () => {
     const { jobs, agents } = await onAgents(2);
     const { organizationId } = fixture;
     await fixture.dispatch.startNext(agents[0]!);
@@ -232,7 +232,7 @@ describe('concurrency keys', () => {
     expect(await fixture.query('SELECT job_id FROM concurrency_lease')).toEqual([]);
   });
 
-  it('can contain the variables of the workflow and no others', async () => {
+  it('a concurrency key can contain the variables of the workflow and no others', async () => {
     const odd = `%_'"{}\\ \u2028ключ`;
     const { id: workflowId } = await makeWorkflow(fixture.harness.db, {
       organizationId: fixture.organizationId,
@@ -249,7 +249,7 @@ describe('concurrency keys', () => {
     await expect(launch('portal:{{PASSWORD}}')).rejects.toMatchObject({ code: 'invalid_payload' });
     await expect(launch('portal:{{USER}}', 'x'.repeat(200))).rejects.toMatchObject({ code: 'invalid_payload' });
     await expect(launch('{{USER}}', ' ')).rejects.toMatchObject({ code: 'invalid_payload' });
-    // Braces in the value of a variable are plain text.
+    // Braces in the value of a variable are not replaced.
     await end(await launch('{{USER}}', '{{USER}}'));
   });
 });

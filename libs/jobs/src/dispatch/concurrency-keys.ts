@@ -3,22 +3,22 @@ import { type JobEntity, lock, type Transaction } from '@muster/database';
 import type { FullKey } from './decide-start';
 
 /**
- * For `l`, a lease that a job waits for: how many runs hold its key (`held`) and how many may hold it (`most`), which
- * is the smallest of the limits of the waiting job, the holders and the organization.
+ * SQL over the waiting lease `l`: the number of runs that hold its key (`held`) and the number that may hold it
+ * (`most`), which is the smallest limit of the waiting job, the holders and the organization.
  */
 const holders = `(
   SELECT count(*)::int AS held, LEAST(l.most, min(h.most), (
     SELECT c."limit" FROM concurrency_limit c WHERE c.organization_id = l.organization_id AND c.key = l.key)) AS most
   FROM concurrency_lease h WHERE h.organization_id = l.organization_id AND h.key = l.key AND h.since IS NOT NULL)`;
 
-/** Whether one of the job's keys is full. For a job without keys, no lease is read. */
+/** SQL condition: one of the job's keys is full. The check reads no lease if the job has no keys. */
 export const waitsForKey = (job: string) => `(${job}.concurrency_keys IS NOT NULL AND EXISTS (
   SELECT FROM concurrency_lease l CROSS JOIN LATERAL ${holders} k
   WHERE l.job_id = ${job}.id AND l.since IS NULL AND k.held >= k.most))`;
 
 /**
- * The key that a job waits for with its limit and its holders, as JSON; null if the job does not wait for a key. For
- * `FROM job j`.
+ * SQL over `job j`: the key that the job waits for with its limit and its holders, as JSON. Null if the job does not
+ * wait for a key.
  */
 export const waitingForKey = `(CASE WHEN j.waiting_reason = 'concurrency_key' THEN (
   SELECT json_build_object('key', l.key, 'limit', k.most, 'holders', ARRAY(
@@ -28,15 +28,19 @@ export const waitingForKey = `(CASE WHEN j.waiting_reason = 'concurrency_key' TH
   FROM concurrency_lease l CROSS JOIN LATERAL ${holders} k
   WHERE l.job_id = j.id ORDER BY k.held >= k.most DESC, l.key LIMIT 1) END)`;
 
-/** CTE of the statements that insert jobs, after their CTE `job`: inserts a waiting lease for each key of each job. */
+/**
+ * A CTE for statements that insert jobs; it follows their CTE `job` and inserts a waiting lease for each key of each
+ * job.
+ */
 export const insertWaitingKeys = `key AS (
   INSERT INTO concurrency_lease (job_id, organization_id, agent_id, key, most, priority, queued_at)
   SELECT job.id, job.organization_id, job.agent_id, k.key, k."limit", job.priority, job.queued_at
   FROM job CROSS JOIN jsonb_to_recordset(job.concurrency_keys) AS k(key text, "limit" integer))`;
 
 /**
- * Returns the job's keys that are full. Locks each key first, so that concurrent decisions about it are finished. A key
- * is assigned to waiting jobs by priority, then by age: a job that is ahead and could start now counts as a holder.
+ * Returns the job's full keys. Locks each key first, so that all earlier decisions about the key are committed. Waiting
+ * jobs get a key by priority, then by age; a waiting job that is ahead of this job and could start now counts as a
+ * holder.
  */
 export async function fullKeys(
   tx: Transaction,
@@ -70,8 +74,8 @@ export function holdKeys(tx: Transaction, jobId: string): void {
 }
 
 /**
- * Deletes the leases of jobs that have ended or will not start. For each key that was held, enqueues the agent of the
- * first waiting job.
+ * Deletes the leases of jobs that have ended or will not start. For each released key, enqueues the agent of the first
+ * waiting job.
  */
 export async function releaseKeys(tx: Transaction, organizationId: string, jobIds: string[]): Promise<void> {
   const released = await tx.query<{ key: string }>(
@@ -87,7 +91,10 @@ export async function releaseKeys(tx: Transaction, organizationId: string, jobId
   );
 }
 
-/** For each key, enqueues the agents of the first `maxJobs` jobs that wait for it and whose agents can take a job. */
+/**
+ * For each key, enqueues the agents of the first `maxJobs` waiting jobs. Jobs whose agents cannot take a job are
+ * skipped.
+ */
 export async function enqueueFirst(
   tx: Transaction,
   organizationId: string,
@@ -117,7 +124,10 @@ export async function enqueueFirst(
   );
 }
 
-/** Sets the waiting reason of the agent's jobs that wait for a key. `also` is a job that is known to wait for one. */
+/**
+ * Sets the waiting reason `concurrency_key` for the agent's jobs that wait for a key. `also` is the id of a job that
+ * waits even if its key is not full now, because the jobs ahead of it will get the key.
+ */
 export function markKeyed(tx: Transaction, agentId: string, also: string | null = null): void {
   tx.defer(
     `UPDATE job SET waiting_reason = 'concurrency_key', waiting_since = muster_now()

@@ -10,13 +10,15 @@ export interface StartFacts {
     currentJobId: string | null;
     /** The autopilot session that occupies the agent. */
     autopilotSessionId?: string | null;
-    /** Whether the remaining processes of an ended job are being killed. */
+    /** Whether the worker is still killing the remaining processes of an ended job. */
     clearing?: boolean;
   };
   /** The first job of the agent's queue that may start; null if there is no such job. */
   head: { id: string; vaultKeys: string[]; nothingToRun?: boolean } | null;
   autoWake: boolean;
-  /** After failed wakes, the time before which the agent is not woken again; null if it may be woken now. */
+  /**
+   * Time before which the agent is not woken again because earlier wakes failed; null if the agent may be woken now.
+   */
   wakeRestsUntil: Date | null;
   gate: { canLaunchRuns: boolean; reason: string | null };
   maxConcurrentRuns: number | null;
@@ -24,7 +26,7 @@ export interface StartFacts {
   missingSecrets: string[];
   /** The concurrency keys of the job that are full. */
   fullKeys?: FullKey[];
-  /** The parts that the job needs and the machine lacks, according to its worker's last report. */
+  /** The machine parts that the job needs and that the agent's worker last reported as missing. */
   missingParts?: MachinePart[];
 }
 
@@ -41,7 +43,7 @@ export type StartDecision =
   | { action: 'wake'; waiting: WaitingReason; reason: string }
   | { action: 'wait'; waiting: WaitingReason; reason: string; blocked?: boolean };
 
-/** Decides whether the agent's first job may start now, and if not, why. */
+/** Decides whether the agent's first job can start now, and returns the reason if it cannot. */
 export function decideStart(facts: StartFacts): StartDecision {
   const { agent, head, gate, autoWake } = facts;
   if (!head) return { action: 'none', reason: 'no queued job can start yet' };
@@ -50,25 +52,31 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (head.nothingToRun) {
     return { action: 'fail', code: 'nothing_to_run', reason: 'the workflow has neither a script nor steps' };
   }
-  if (agent.currentJobId) return wait('agent_busy', `job ${agent.currentJobId} occupies the agent`);
+  if (agent.currentJobId) return waitDecision('agent_busy', `job ${agent.currentJobId} occupies the agent`);
   if (agent.autopilotSessionId)
-    return wait('agent_busy', `autopilot session ${agent.autopilotSessionId} occupies the agent`);
-  if (agent.clearing) return wait('agent_busy', 'the remaining processes of its last job are being killed');
+    return waitDecision('agent_busy', `autopilot session ${agent.autopilotSessionId} occupies the agent`);
+  if (agent.clearing) return waitDecision('agent_busy', 'the remaining processes of its last job are being killed');
   if (work.takes === 'after_drain') return drained;
-  if (facts.missingSecrets.length) return withoutSecrets(facts.missingSecrets);
-  if (!gate.canLaunchRuns) return wait('billing_gate', gate.reason ?? 'the billing gate is closed');
+  if (facts.missingSecrets.length) return failForMissingSecrets(facts.missingSecrets);
+  if (!gate.canLaunchRuns) return waitDecision('billing_gate', gate.reason ?? 'the billing gate is closed');
   if (facts.maxConcurrentRuns !== null && facts.runningInOrganization >= facts.maxConcurrentRuns) {
-    return wait(
+    return waitDecision(
       'concurrency_limit',
       `${facts.runningInOrganization} of at most ${facts.maxConcurrentRuns} runs are in progress`,
     );
   }
   const [full] = facts.fullKeys ?? [];
   if (full)
-    return wait('concurrency_key', `${full.held} of at most ${full.most} runs hold or will get the key ${full.key}`);
+    return waitDecision(
+      'concurrency_key',
+      `${full.held} of at most ${full.most} runs hold or will get the key ${full.key}`,
+    );
   const readiness = decideReadiness(agent, facts);
-  // A machine that is off may have the missing parts after its next boot; its worker reports them then.
-  return readiness.action === 'start' && facts.missingParts?.length ? withoutParts(facts.missingParts) : readiness;
+  // A stopped machine is woken even if it lacked parts in its last boot. If the parts are still missing then, its
+  // worker reports them and the job fails.
+  return readiness.action === 'start' && facts.missingParts?.length
+    ? failForMissingParts(facts.missingParts)
+    : readiness;
 }
 
 /** Returns the machine parts that a run needs. Steps without a script or a bundle run in a browser. */
@@ -76,55 +84,61 @@ export function needsOfRun({ steps, bundle }: { steps: unknown[] | null; bundle:
   return [...needsOf('run'), ...(steps?.length && !bundle ? (['chromium'] as const) : [])];
 }
 
-function withoutParts(missing: MachinePart[]): StartDecision {
+function failForMissingParts(missing: MachinePart[]): StartDecision {
   return { action: 'fail', code: 'machine_cannot', reason: lacksText(missing) };
 }
 
 const withoutAgent: StartDecision = { action: 'fail', code: 'agent_not_ready', reason: 'its agent was terminated' };
-const drained = wait('draining', 'the agent is being drained');
+const drained = waitDecision('draining', 'the agent is being drained');
 
-/** The secrets existed when the job was launched and were deleted since, so a retry would not find them either. */
-export function withoutSecrets(missing: string[]): StartDecision {
+/**
+ * Returns the decision for a job with missing secrets. The secrets existed at the job's launch and were deleted since,
+ * so a retry would fail too.
+ */
+export function failForMissingSecrets(missing: string[]): StartDecision {
   return { action: 'fail', code: 'secret_missing', reason: `the vault has no secret ${missing.join(', ')}` };
 }
 
 /**
- * Decides whether the machine can take a job, and if not, whether the service wakes it. Also used for a machine whose
- * job is not delivered yet.
+ * Decides whether the machine can take a job, and if not, whether the service wakes it. Also used if a job was
+ * dispatched to the machine but its command is not delivered yet.
  */
 export function decideReadiness(
   { status, provider }: Pick<StartFacts['agent'], 'status' | 'provider'>,
   { autoWake, wakeRestsUntil }: Pick<StartFacts, 'autoWake' | 'wakeRestsUntil'>,
 ): StartDecision {
-  // A job that was dispatched before a drain may still start, so the drain is ignored here.
+  // Drains are ignored here, because a job that was dispatched before the drain may still start.
   const work = mayTakeWork({ status, provider, autoWake, drain: null });
   switch (work.takes) {
     case 'now':
       return { action: 'start', reason: 'the agent is online and free' };
     case 'after_boot':
-      return wait('agent_waking', `the agent is ${status}`);
+      return waitDecision('agent_waking', `the agent is ${status}`);
     case 'after_drain':
       return drained;
     case 'never':
       return withoutAgent;
     case 'after_wake':
       if (!canWake(status)) {
-        return wait('agent_offline', `the agent is ${status}; it is started again once it has stopped`);
+        return waitDecision('agent_offline', `the agent is ${status}; it is started again once it has stopped`);
       }
       if (work.by === 'owner') {
-        return wait('agent_offline', `the agent is ${status} and cannot be started by the service`);
+        return waitDecision('agent_offline', `the agent is ${status} and cannot be started by the service`);
       }
       if (work.by === 'hand') {
         const reason = `the agent is ${status} and auto-wake is off; start it manually`;
         return { action: 'wait', waiting: 'agent_offline', reason, blocked: true };
       }
       if (wakeRestsUntil) {
-        return wait('agent_offline', `it could not be started; the next attempt is at ${wakeRestsUntil.toISOString()}`);
+        return waitDecision(
+          'agent_offline',
+          `it could not be started; the next attempt is at ${wakeRestsUntil.toISOString()}`,
+        );
       }
       return { action: 'wake', waiting: 'agent_waking', reason: 'a job is queued' };
   }
 }
 
-function wait(waiting: WaitingReason, reason: string): StartDecision {
+function waitDecision(waiting: WaitingReason, reason: string): StartDecision {
   return { action: 'wait', waiting, reason };
 }

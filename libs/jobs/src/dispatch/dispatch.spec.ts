@@ -23,66 +23,86 @@ describe('decideStart', () => {
   const agent = (change: Partial<StartFacts['agent']>) => ({ agent: { ...facts.agent, ...change } });
 
   it.each<[string, Partial<StartFacts>, object]>([
-    ['starts a job that nothing prevents', {}, { action: 'start' }],
-    ['does nothing if no job is queued', { head: null }, { action: 'none' }],
+    ['a job that nothing prevents starts', {}, { action: 'start' }],
+    ['nothing happens if no job is queued', { head: null }, { action: 'none' }],
     [
-      'waits if another job occupies the agent',
+      'a job waits if another job occupies the agent',
       agent({ currentJobId: 'k' }),
       { action: 'wait', waiting: 'agent_busy' },
     ],
-    ['waits while the agent drains', agent({ drain: 'finish' }), { action: 'wait', waiting: 'draining' }],
-    ['fails if a secret is missing', { missingSecrets: ['A'] }, { action: 'fail', code: 'secret_missing' }],
+    ['a job waits while the agent drains', agent({ drain: 'finish' }), { action: 'wait', waiting: 'draining' }],
     [
-      'fails if there is nothing to run',
+      'a job fails if one of its secrets is missing',
+      { missingSecrets: ['A'] },
+      { action: 'fail', code: 'secret_missing' },
+    ],
+    [
+      'a job fails if it has nothing to run',
       { head: { id: 'j', vaultKeys: [], nothingToRun: true } },
       { action: 'fail', code: 'nothing_to_run' },
     ],
     [
-      'fails if the machine lacks a part that the job needs',
+      'a job fails if the machine lacks a part that the job needs',
       { missingParts: ['python'] },
       { action: 'fail', code: 'machine_cannot' },
     ],
     [
-      'wakes a stopped machine that lacked a part when it was online',
+      'a job wakes a stopped machine that lacked a part when it was online',
       { ...agent({ status: 'stopped' }), missingParts: ['python'] },
       { action: 'wake' },
     ],
     [
-      'waits if the billing gate is closed',
+      'a job waits if the billing gate is closed',
       { gate: { canLaunchRuns: false, reason: 'r' } },
       { action: 'wait', waiting: 'billing_gate' },
     ],
     [
-      'waits if the organization’s limit of concurrent runs is reached',
+      'a job waits if the organization’s limit of concurrent runs is reached',
       { maxConcurrentRuns: 2, runningInOrganization: 2 },
       { action: 'wait', waiting: 'concurrency_limit' },
     ],
     [
-      'does not wake a stopped machine if a key of the job is full',
+      'a job does not wake a stopped machine if one of its concurrency keys is full',
       { ...agent({ status: 'stopped' }), fullKeys: [{ key: 'k', most: 1, held: 1 }] },
       { action: 'wait', waiting: 'concurrency_key' },
     ],
-    ['wakes a stopped machine', agent({ status: 'stopped' }), { action: 'wake', waiting: 'agent_waking' }],
-    ['wakes an offline machine', agent({ status: 'offline' }), { action: 'wake', waiting: 'agent_waking' }],
+    ['a job wakes a stopped machine', agent({ status: 'stopped' }), { action: 'wake', waiting: 'agent_waking' }],
+    ['a job wakes an offline machine', agent({ status: 'offline' }), { action: 'wake', waiting: 'agent_waking' }],
     [
-      'waits if a wake failed a moment ago',
+      'a job waits if a wake of its machine failed a moment ago',
       { ...agent({ status: 'stopped' }), wakeRestsUntil: new Date() },
       { action: 'wait', waiting: 'agent_offline' },
     ],
     [
-      'waits for a stopped machine if auto-wake is off',
+      'a job waits for a stopped machine if auto-wake is off',
       { ...agent({ status: 'stopped' }), autoWake: false },
       { action: 'wait', waiting: 'agent_offline', blocked: true },
     ],
     [
-      'waits for an offline machine that the service cannot start',
+      'a job waits for an offline machine that the service cannot start',
       agent({ status: 'offline', provider: 'external' }),
       { action: 'wait', waiting: 'agent_offline' },
     ],
-    ['waits while the machine starts', agent({ status: 'starting' }), { action: 'wait', waiting: 'agent_waking' }],
-    ['waits while the machine reboots', agent({ status: 'rebooting' }), { action: 'wait', waiting: 'agent_waking' }],
-    ['waits while the machine stops', agent({ status: 'stopping' }), { action: 'wait', waiting: 'agent_offline' }],
-    ['fails if the agent is terminated', agent({ status: 'terminated' }), { action: 'fail', code: 'agent_not_ready' }],
+    [
+      'a job waits while the machine starts',
+      agent({ status: 'starting' }),
+      { action: 'wait', waiting: 'agent_waking' },
+    ],
+    [
+      'a job waits while the machine reboots',
+      agent({ status: 'rebooting' }),
+      { action: 'wait', waiting: 'agent_waking' },
+    ],
+    [
+      'a job waits while the machine stops',
+      agent({ status: 'stopping' }),
+      { action: 'wait', waiting: 'agent_offline' },
+    ],
+    [
+      'a job fails if its agent is terminated',
+      agent({ status: 'terminated' }),
+      { action: 'fail', code: 'agent_not_ready' },
+    ],
   ])('%s', (_, change, expected) => {
     expect(decideStart({ ...facts, ...change })).toMatchObject({ ...expected, reason: expect.any(String) });
   });
@@ -114,7 +134,7 @@ describe('dispatch', () => {
     );
   const deleteSecret = (key: string) => fixture.query('DELETE FROM vault_secret WHERE key = $1', [key]);
 
-  it('never dispatches a second job to an occupied agent, however many launches and dispatches are concurrent', async () => {
+  it('an occupied agent never gets a second job, whatever launches and dispatches are concurrent', async () => {
     const launched = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const jobId = await fixture.launch({ agentId });
@@ -135,7 +155,7 @@ describe('dispatch', () => {
     expect(await unequalCounters(fixture.harness.db)).toEqual([]);
   });
 
-  it('starts jobs by priority, then by arrival', async () => {
+  it('an agent’s jobs start by priority, then by arrival', async () => {
     const jobs: Record<string, string> = {};
     for (const [name, priority] of [
       ['first', 5],
@@ -154,7 +174,7 @@ describe('dispatch', () => {
     expect(order).toEqual(['high', 'first', 'second', 'low']);
   });
 
-  it('records what the other jobs wait for, and since when', async () => {
+  it('a job that does not start records what it waits for, and since when', async () => {
     const running = await fixture.launch({ agentId });
     const waiting = await fixture.launch({ agentId });
     await fixture.dispatch.startNext(agentId);
@@ -165,7 +185,7 @@ describe('dispatch', () => {
     expect((await read(waiting)).waitingSince).toEqual(waitingSince);
   });
 
-  it('applies the organization’s limit of concurrent runs across all of its agents', async () => {
+  it('an organization’s limit of concurrent runs applies across all of its agents', async () => {
     await fixture.query('UPDATE organization_settings SET max_concurrent_runs = 2 WHERE organization_id = $1', [
       fixture.organizationId,
     ]);
@@ -185,7 +205,7 @@ describe('dispatch', () => {
     expect(reasons.filter((reason) => reason === 'concurrency_limit')).toHaveLength(3);
   });
 
-  it('wakes a stopped machine once, and records that the job waits for it', async () => {
+  it('concurrent dispatches wake a stopped machine once and record that the job waits for the wake', async () => {
     const asleep = (
       await makeAgent(fixture.harness.db, {
         organizationId: fixture.organizationId,
@@ -202,7 +222,7 @@ describe('dispatch', () => {
     ]);
   });
 
-  it('does not wake a stopped machine if auto-wake is off, and records that', async () => {
+  it('a dispatch does not wake a stopped machine if auto-wake is off, and records a blocked wake', async () => {
     await fixture.query('UPDATE organization_settings SET vm_auto_wake_on_job = false');
     const asleep = (
       await makeAgent(fixture.harness.db, {
@@ -222,7 +242,7 @@ describe('dispatch', () => {
     expect(events).toEqual([{ type: 'wake_blocked' }]);
   });
 
-  it('fails a job whose secret is not in the vault, and starts the next', async () => {
+  it('a job whose secret is not in the vault fails, and the next job starts', async () => {
     await storeSecret('NOWHERE');
     const jobId = await fixture.launch({ agentId, vaultKeys: ['NOWHERE'], maxRetries: 2 });
     const next = await fixture.launch({ agentId });
@@ -237,7 +257,7 @@ describe('dispatch', () => {
     expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('fails a job before its dispatch if the machine lacks a part that it needs, and starts the next', async () => {
+  it('a job fails before its dispatch if the machine lacks a part for it, and the next job starts', async () => {
     await fixture.query('UPDATE agent SET capabilities = $2 WHERE id = $1', [
       agentId,
       JSON.stringify([
@@ -263,7 +283,7 @@ describe('dispatch', () => {
     expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('fails a job whose secret is deleted before its command is delivered, and starts the next', async () => {
+  it('a job whose secret is deleted before its command is delivered fails, and the next job starts', async () => {
     await storeSecret('FLEETING');
     const jobId = await fixture.launch({ agentId, vaultKeys: ['FLEETING'], maxRetries: 2 });
     const next = await fixture.launch({ agentId });
@@ -275,7 +295,7 @@ describe('dispatch', () => {
     expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('delivers an undelivered command again instead of creating a second one', async () => {
+  it('a dispatch delivers an undelivered run command again instead of creating a second one', async () => {
     const jobId = await fixture.launch({ agentId });
     await fixture.dispatch.startNext(agentId);
     expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'resume', jobId });
@@ -285,7 +305,7 @@ describe('dispatch', () => {
     expect(await commands(agentId)).toHaveLength(1);
   });
 
-  it('starts a new job after the retry delay if a failed job has attempts left', async () => {
+  it('a failed job with attempts left gets a retry that starts after the retry delay', async () => {
     const jobId = await fixture.launch({ agentId, maxRetries: 1, retryDelayMs: 3_600_000 });
     await fixture.dispatch.startNext(agentId);
     await end(jobId, 'failed');
@@ -302,7 +322,7 @@ describe('dispatch', () => {
     expect(await read(jobId)).toMatchObject({ status: 'failed', attempt: 1 });
   });
 
-  it('reads the first job of a queue by an index, without sorting the others', async () => {
+  it('a dispatch reads the first job of a queue by an index, without sorting the others', async () => {
     const agentId = await fixture.makeOnlineAgent();
     await fixture.launch({ agentId });
     const queryAll = jest.spyOn(Transaction.prototype, 'queryAll');

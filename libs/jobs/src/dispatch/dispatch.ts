@@ -7,99 +7,43 @@ import {
   lastWakeFailures,
   missingParts,
   requestWake,
-  type PushFacts,
-  pushColumns,
   wakeBackoffMs,
   assignJobSql,
 } from '@muster/agents';
 import { appendTimeline } from '@muster/timeline';
 import type { LifecycleSource } from '@muster/contracts';
-import {
-  type AgentCommandEntity,
-  type AgentEntity,
-  Database,
-  type JobEntity,
-  lock,
-  type OrganizationSettingsEntity,
-  type Transaction,
-  type WorkflowRevisionEntity,
-} from '@muster/database';
-import { canLaunchRuns, limitColumns, type LimitFacts, monthOf } from '@muster/pricing';
+import { type AgentCommandEntity, Database, type JobEntity, lock, type Transaction } from '@muster/database';
+import { canLaunchRuns } from '@muster/pricing';
 import { bundleObject } from '@muster/packs';
 import { Clock, type ReceivedMessage } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { scriptOf } from '@muster/workflows';
 import { Inject, Injectable } from '@nestjs/common';
-import { decideReadiness, decideStart, needsOfRun, withoutSecrets, type StartDecision } from './decide-start';
-import { fullKeys, holdKeys, markKeyed, waitsForKey } from './concurrency-keys';
+import { decideReadiness, decideStart, needsOfRun, failForMissingSecrets, type StartDecision } from './decide-start';
+import { fullKeys, holdKeys, markKeyed } from './concurrency-keys';
 import { countRunning } from './count-running';
 import { DispatchConfig } from './dispatch.config';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
 import { missingSecrets } from './missing-secrets';
 import { setWaiting } from './set-waiting';
-import { type StartFacts, startSpan } from './start-span';
-
-interface AgentFacts
-  extends
-    LimitFacts,
-    PushFacts,
-    Pick<
-      AgentEntity,
-      | 'organizationId'
-      | 'status'
-      | 'provider'
-      | 'drain'
-      | 'currentJobId'
-      | 'dispatchedAt'
-      | 'autopilotSessionId'
-      | 'capabilities'
-    >,
-    Pick<OrganizationSettingsEntity, 'maxConcurrentRuns'> {
-  agentId: AgentEntity['id'];
-  clearing: boolean;
-  /** Whether jobs of its queue wait for concurrency keys. */
-  keyed: boolean;
-  autoWake: OrganizationSettingsEntity['vmAutoWakeOnJob'];
-}
-
-interface HeadJob
-  extends
-    StartFacts,
-    Pick<
-      JobEntity,
-      | 'workflowId'
-      | 'workflowRevision'
-      | 'variables'
-      | 'vaultKeys'
-      | 'concurrencyKeys'
-      | 'maxRuntimeMs'
-      | 'lineage'
-      | 'bundle'
-      | 'scheduleId'
-      | 'retryOf'
-      | 'requestId'
-    >,
-    Pick<WorkflowRevisionEntity, 'script'> {
-  workflowName: string;
-  /** Null if the workflow has a script. */
-  steps: Record<string, unknown>[] | null;
-}
+import { type AgentFacts, type HeadJob, lockAgent } from './lock-agent';
+import { startSpan } from './start-span';
 
 export type StartOutcome = { action: StartDecision['action'] | 'resume'; reason: string; jobId?: string };
 
 interface Decided {
   outcome: StartOutcome;
-  /** Command that was claimed with the decision; pushed after the commit. */
+  /** The run command of the started job. It is inserted as claimed and pushed after the commit. */
   push?: ClaimedCommand;
-  /** Undelivered command; claimed and delivered again after the commit. */
+  /** Id of an undelivered command, which is claimed and delivered again after the commit. */
   commandId?: string;
 }
 
-/** Time after which a run's command expires, if the agent does not receive it; longer than any outage. */
+/** Time after which an undelivered run command expires; longer than any expected outage. */
 const commandLifeMs = 30 * 24 * 3600 * 1000;
 
-/** Decides whether a job may start now, and otherwise records why not. No other code starts jobs. */
+/** Starts queued jobs, and records why a job cannot start yet. No other code starts jobs. */
 @Injectable()
 export class Dispatch {
   constructor(
@@ -112,14 +56,15 @@ export class Dispatch {
 
   /** Starts the next job of an agent, wakes the agent, or records what its jobs wait for. */
   async startNext(agentId: string, message?: ReceivedMessage): Promise<StartOutcome> {
-    const { outcome, push, commandId } = await this.database.transaction('system', async (tx) => {
+    const start = async (tx: Transaction) => {
       if (message) tx.handles(message);
       const decided = await this.decide(tx, agentId);
-      // Nothing was done. If a crash loses this commit, the message reappears and is handled again.
+      // No job was started. If a crash loses this commit, the message appears again and is handled again.
       if (decided.outcome.action === 'none') tx.allowUnflushed();
       return decided;
-    });
-    // Pushed immediately, for latency. If this process dies here, the sweep of undelivered commands pushes it.
+    };
+    const { outcome, push, commandId } = await this.database.sharedTransaction('start', 'system', start, agentId);
+    // Pushed at once to save time. If this process dies before, the sweep of undelivered commands pushes the command.
     if (push) await this.delivery.push(push);
     else if (commandId) await this.delivery.deliver(commandId);
     return outcome;
@@ -127,23 +72,25 @@ export class Dispatch {
 
   private async decide(tx: Transaction, agentId: string): Promise<Decided> {
     const { agent, head } = await lockAgent(tx, agentId, this.clock.now());
-    if (!agent) return nothing('there is no such agent');
+    if (!agent) return noAction('there is no such agent');
     if (agent.currentJobId) return this.resume(tx, agent, agent.currentJobId);
     if (agent.keyed && !head) markKeyed(tx, agentId);
-    if (!head) return nothing('no queued job can start yet');
+    if (!head) return noAction('no queued job can start yet');
     const { organizationId, autoWake, maxConcurrentRuns } = agent;
-    // A concurrent dispatch of a job with one of these keys waits here, and then reads the current holders.
+    // The locks below block dispatches of other agents, which a shared transaction may contain.
+    if (head.concurrencyKeys || maxConcurrentRuns !== null) tx.requireOwn();
+    // Concurrent dispatches of jobs with the same concurrency key wait here, and then read the current holders.
     const full = head.concurrencyKeys
       ? await fullKeys(tx, organizationId, { ...head, concurrencyKeys: head.concurrencyKeys })
       : [];
     if (maxConcurrentRuns !== null) await lock(tx, 'concurrency', organizationId);
     const decision = decideStart({
       agent,
-      head: { ...head, nothingToRun: runOf(head) === null && !head.bundle },
+      head: { ...head, nothingToRun: scriptToRun(head) === null && !head.bundle },
       autoWake,
       wakeRestsUntil: await this.wakeRestsUntil(tx, agent),
       maxConcurrentRuns,
-      // Queued jobs were admitted by the limits at their launch, so only ended runs count against the limits here.
+      // Queued jobs were counted against the monthly limits at their launch; here only ended runs count.
       gate: canLaunchRuns(agent),
       runningInOrganization: maxConcurrentRuns === null ? 0 : await countRunning(tx, organizationId),
       missingSecrets: head.vaultKeys.length ? await missingSecrets(tx, organizationId, head.vaultKeys) : [],
@@ -155,6 +102,7 @@ export class Dispatch {
       case 'start':
         return { outcome, push: this.start(tx, agent, head) };
       case 'fail':
+        tx.requireOwn();
         await finishJob(tx, {
           organizationId,
           jobId: head.id,
@@ -171,7 +119,7 @@ export class Dispatch {
     }
   }
 
-  /** Returns when the agent may be woken again after failed wakes, or null. The delay grows with each failure. */
+  /** Returns the time before which failed wakes forbid another wake, or null. The delay grows with each failure. */
   private async wakeRestsUntil(tx: Transaction, { agentId, status }: AgentFacts): Promise<Date | null> {
     if (!canWake(status)) return null;
     const { consecutive, lastAt } = await lastWakeFailures(tx, agentId);
@@ -184,7 +132,7 @@ export class Dispatch {
     const { organizationId, agentId } = agent;
     const { id: jobId, workflowId, workflowRevision, variables, maxRuntimeMs, vaultKeys, lineage, bundle } = head;
     // With an empty script, the worker runs the bundle's main.py.
-    const script = runOf(head) ?? '';
+    const script = scriptToRun(head) ?? '';
     const span = startSpan(tx, { ...head, organizationId, agentId });
     const command = issueRun(tx, {
       organizationId,
@@ -235,10 +183,11 @@ export class Dispatch {
     const { organizationId, agentId } = agent;
     const wake = { organizationId, agentId, jobId: head.id, source: sourceOf(head), reason: decision.reason };
     if (decision.action === 'none') return;
+    if (decision.action === 'wake' || decision.blocked) tx.requireOwn();
     if (decision.action === 'wake') await requestWake(tx, { ...wake, timeoutMs: this.vm.wakeTimeoutMs });
     else if (decision.blocked) await recordWakeBlocked(tx, wake);
     if (decision.waiting === 'concurrency_key') {
-      // Jobs of other agents hold or will get the key. The next dispatch of this agent skips the job.
+      // Jobs of other agents hold the key or will get it first. The next dispatch of this agent skips the job.
       markKeyed(tx, agentId, head.id);
       return;
     }
@@ -247,8 +196,8 @@ export class Dispatch {
   }
 
   /**
-   * Handles an agent that is occupied by a job whose command it may not have received. The command is delivered again
-   * with the same id, by which a worker recognizes it. A second command for the same attempt is never created.
+   * Handles an agent that is occupied by a job whose command may not have reached the worker. The same command is
+   * delivered again; the worker recognizes its id. No second command is created for an attempt.
    */
   private async resume(tx: Transaction, agent: AgentFacts, jobId: string): Promise<Decided> {
     const [job] = await tx.query<
@@ -262,15 +211,15 @@ export class Dispatch {
     );
     if (!job) {
       setWaiting(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
-      return nothing(`job ${jobId} occupies the agent`, jobId);
+      return noAction(`job ${jobId} occupies the agent`, jobId);
     }
     const missing = job.vaultKeys.length ? await missingSecrets(tx, agent.organizationId, job.vaultKeys) : [];
     const decision = missing.length
-      ? withoutSecrets(missing)
+      ? failForMissingSecrets(missing)
       : decideReadiness(agent, { autoWake: agent.autoWake, wakeRestsUntil: await this.wakeRestsUntil(tx, agent) });
     if (decision.action === 'start') {
       const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
-      // The agent is online but does not acknowledge the command, so its queued jobs are shown as waiting for it.
+      // The agent is online but has not acknowledged the command, so its queued jobs show that they wait for the agent.
       if (late) setWaiting(tx, { agentId: agent.agentId, reason: 'agent_offline' });
       const outcome = { action: 'resume', reason: 'the command is delivered again', jobId } as const;
       return { outcome, commandId: job.commandId };
@@ -278,6 +227,7 @@ export class Dispatch {
     if (decision.action === 'fail') {
       const { organizationId } = agent;
       const { reason: error, code: errorCode } = decision;
+      tx.requireOwn();
       await finishJob(tx, {
         organizationId,
         jobId,
@@ -294,56 +244,13 @@ export class Dispatch {
   }
 }
 
-function runOf({ workflowName: name, script, steps }: HeadJob): string | null {
+function scriptToRun({ workflowName: name, script, steps }: HeadJob): string | null {
   return scriptOf({ name, script, steps: steps ?? [] });
 }
 
-function nothing(reason: string, jobId?: string): Decided {
+function noAction(reason: string, jobId?: string): Decided {
   return { outcome: { action: 'none', reason, jobId } };
 }
-
-/**
- * Locks the agent, and returns it with the next job if it is free: by priority, then by arrival. A job that waits for
- * its retry delay does not block the others. The lock is a separate statement, so that the next statements read what
- * its last holder committed.
- */
-async function lockAgent(tx: Transaction, agentId: string, now: Date): Promise<{ agent?: AgentFacts; head?: HeadJob }> {
-  // The statistics of Postgres may miss a queue of 100,000 jobs. Without a sort, its first job is read by the index.
-  tx.unsorted();
-  tx.defer('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_agent');
-  const [agents, heads] = await tx.queryAll([
-    { name: 'start_facts', text: startFacts, values: [agentId, monthOf(now)] },
-    { name: 'first_in_queue', text: firstInQueue, values: [agentId] },
-  ]);
-  return { agent: agents![0] as AgentFacts | undefined, head: heads![0] as HeadJob | undefined };
-}
-
-const startFacts = `
-  SELECT a.organization_id, a.id AS agent_id, a.status, a.provider, a.drain,
-         a.current_job_id, a.dispatched_at, a.autopilot_session_id, a.capabilities,
-         EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing,
-         EXISTS (SELECT FROM concurrency_lease l WHERE l.agent_id = a.id AND l.since IS NULL) AS keyed,
-         s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs, ${pushColumns}, ${limitColumns('$2')}
-  FROM agent a JOIN organization o ON o.id = a.organization_id
-  JOIN organization_settings s ON s.organization_id = o.id
-  LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
-  WHERE a.id = $1`;
-
-const firstInQueue = `
-  SELECT j.id, j.workflow_id, j.workflow_revision, r.script, j.variables,
-         CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
-         (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
-         j.vault_keys, j.concurrency_keys, j.max_runtime_ms, j.lineage, j.bundle, j.schedule_id, j.retry_of, j.request_id, j.traceparent,
-         j.waiting_reason,
-         extract(epoch FROM muster_clock() - GREATEST(j.queued_at, j.not_before))::float8 AS waited_seconds
-  FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
-  WHERE j.agent_id = $1 AND j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL
-    AND j.not_before <= muster_now()
-    AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)
-    AND (SELECT current_job_id FROM agent WHERE id = $1) IS NULL
-    AND NOT ${waitsForKey('j')}
-  ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1
-  FOR UPDATE OF j`;
 
 function sourceOf({ scheduleId, retryOf }: { scheduleId: string | null; retryOf: string | null }): LifecycleSource {
   return retryOf ? 'retry' : scheduleId ? 'schedule' : 'dispatcher';

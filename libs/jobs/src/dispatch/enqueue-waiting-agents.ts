@@ -3,8 +3,8 @@ import type { AgentEntity, Transaction } from '@muster/database';
 const maxAgents = 1000;
 
 /**
- * Enqueues the organization's agents that have undispatched jobs, after a change that may let these jobs start.
- * Otherwise the sweep would find them later.
+ * Enqueues the organization's agents that have undispatched jobs. Called after a change that may let these jobs start;
+ * otherwise only the next sweep would start them.
  */
 export async function enqueueWaitingAgents(tx: Transaction, organizationId: string): Promise<void> {
   const agents = await tx.query<Pick<AgentEntity, 'id'>>(

@@ -59,7 +59,7 @@ describe('a job that is launched during an idle stop', () => {
     for (let turns = Math.floor(random() * upTo); turns > 0; turns -= 1) await new Promise(setImmediate);
   };
 
-  /** Launches a job and handles its dispatch message: after the stop, before it, or during it. */
+  /** Launches a job and dispatches its agent. Random pauses place this before, during or after the idle stop. */
   async function arrive(agentId: string): Promise<void> {
     await pause(12);
     await fixture.launch({ agentId });
@@ -73,7 +73,8 @@ describe('a job that is launched during an idle stop', () => {
   }
 
   /**
-   * Executes what the provider and the message handlers do next, based only on rows and messages. Returns the outcome.
+   * Does what the provider and the message handlers would do after the race, using only the stored rows and messages.
+   * Returns the outcome.
    */
   async function resolveOutcome(agentId: string): Promise<'prevented' | 'woken' | string> {
     const read = async () =>
@@ -107,7 +108,7 @@ describe('a job that is launched during an idle stop', () => {
     return (await read()).commandId ? 'woken' : 'woken, but the job was not dispatched';
   }
 
-  it('prevents the stop or has the machine woken again, so that no job waits for a machine that stays off', async () => {
+  it('a job launched during an idle stop prevents the stop or has the machine woken again', async () => {
     const outcomes: Record<string, number> = {};
     for (let round = 0; round < rounds; round += 1) {
       await reset();
@@ -127,11 +128,11 @@ describe('a job that is launched during an idle stop', () => {
       `idle stops concurrent with launches, ${machines * rounds} cases: ${JSON.stringify(outcomes)}\n`,
     );
     expect(Object.keys(outcomes).sort()).toEqual(['no stop: prevented', 'stop: woken']);
-    // Both outcomes occurred often enough to be meaningful.
+    // Both outcomes occurred in at least one of 50 cases, so the test covers both.
     for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan((machines * rounds) / 50);
   });
 
-  it('is not affected by the sweep for silent agents: none of these stays online', async () => {
+  it('idle stops concurrent with the check for silent agents leave no silent agent online', async () => {
     await reset();
     await fixture.query(`UPDATE agent SET last_seen = now() - interval '1 hour' WHERE id = ANY($1)`, [agentIds]);
     await Promise.all([

@@ -3,8 +3,8 @@ import { type Round, sweep } from '@muster/platform';
 import { releaseKeys } from './concurrency-keys';
 
 /**
- * Whether the lease `l` is leaked: its run has ended and the machine is not being cleared, or it waits for a job that
- * is no longer queued.
+ * SQL condition over the lease `l`: the lease is leaked. Its run has ended and the run's machine is not being cleared,
+ * or the lease waits for a job that is no longer queued.
  */
 const isLeaked = `
   (l.since IS NOT NULL AND NOT EXISTS (SELECT FROM job j WHERE j.id = l.job_id AND j.status IN ('queued', 'running'))
@@ -17,8 +17,8 @@ interface Leaked {
 }
 
 /**
- * Releases leaked leases. The transaction that ends a run releases its keys, so there should be none; each one is
- * counted.
+ * Deletes leaked leases. The transaction that ends a run deletes the run's leases, so none should exist; each deleted
+ * lease is counted.
  */
 export async function repairLeases(database: Database, round: Round): Promise<{ looked: number; repaired: number }> {
   return sweep<Leaked, 'repaired'>(round, {

@@ -3,8 +3,8 @@ import type { Transaction } from '@muster/database';
 import { waitsForKey } from './concurrency-keys';
 
 /**
- * Sets why the agent's queued jobs wait. A job with this reason already is not updated, so `waiting_since` is the start
- * of its wait. Jobs that wait for a key are left unchanged.
+ * Sets the waiting reason of the agent's queued jobs. A job that already has this reason is not updated, so its
+ * `waiting_since` stays the start of the wait. Jobs that wait for a concurrency key keep that reason.
  */
 export function setWaiting(
   tx: Transaction,

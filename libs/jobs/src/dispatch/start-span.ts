@@ -8,8 +8,8 @@ export interface StartFacts extends Pick<JobEntity, 'id' | 'traceparent' | 'wait
 }
 
 /**
- * Measures how long a run waited for its start, and records the start as a span of the run's own trace. If the dispatch
- * is part of another trace, the span links to it.
+ * Records the start of a run as a span of the run's trace, and measures how long the run waited for the start. If the
+ * dispatch belongs to another trace, the span links to that trace.
  */
 export function startSpan(
   tx: Transaction,

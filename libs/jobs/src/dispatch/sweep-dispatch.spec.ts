@@ -12,7 +12,8 @@ describe('the dispatch sweep', () => {
 
   beforeAll(async () => {
     fixture = await openJobsFixture();
-    // Stopped agents with auto-wake off, each with a job that has waited for minutes. Their ids sort before all others.
+    // Inserts stopped agents that are not woken automatically, each with a job that has waited for ten minutes. Their
+    // ids sort before all other ids.
     await fixture.query('UPDATE organization_settings SET vm_auto_wake_on_job = false');
     await fixture.query(
       `INSERT INTO agent (id, organization_id, name, status, provider)
@@ -42,7 +43,7 @@ describe('the dispatch sweep', () => {
     return { agentId, jobId };
   };
 
-  it('starts a due retry immediately, however many agents with smaller ids wait', async () => {
+  it('the dispatch sweep starts a due retry immediately, however many agents with smaller ids wait', async () => {
     const { agentId, jobId } = await dueRetry();
     // This round has time for only one statement.
     await sweep({ batchSize: 10, budgetMs: 0 });
@@ -54,7 +55,7 @@ describe('the dispatch sweep', () => {
     );
   });
 
-  it('checks every waiting agent, and then not again for a minute', async () => {
+  it('the dispatch sweep checks every waiting agent, and then not again for a minute', async () => {
     expect((await sweep({ batchSize: 50, budgetMs: 60_000 })).looked).toBeGreaterThanOrEqual(waitingAgents);
     expect(await sweep()).toEqual({ looked: 0, started: 0, woken: 0, failed: 0 });
     await fixture.query(`UPDATE agent SET dispatch_swept_at = now() - interval '61 seconds' WHERE name LIKE 'Off 1%'`);
@@ -62,7 +63,7 @@ describe('the dispatch sweep', () => {
     expect((await sweep()).looked).toBe(count);
   });
 
-  it('checks all free agents that wait for a slot in turns, if each round is too short for all of them', async () => {
+  it('the dispatch sweep checks all agents that wait for a slot in turns if its rounds are short', async () => {
     await fixture.query('UPDATE organization_settings SET max_concurrent_runs = 1 WHERE organization_id = $1', [
       fixture.organizationId,
     ]);
@@ -82,7 +83,7 @@ describe('the dispatch sweep', () => {
     expect([...checked].sort()).toEqual([...agents].sort());
   });
 
-  it('continues with the next agent if one fails', async () => {
+  it('the dispatch sweep continues with the next agent if one fails', async () => {
     const { agentId, jobId } = await dueRetry();
     await fixture.query('UPDATE organization_settings SET max_concurrent_runs = NULL');
     const checked: string[] = [];
@@ -98,7 +99,10 @@ describe('the dispatch sweep', () => {
     expect(await status(jobId)).toBeNull();
   });
 
-  /** Inserts online agents that wait for a slot that never becomes free, so each round checks them. */
+  /**
+   * Inserts online agents whose jobs wait for a free slot of the organization. No slot becomes free, so each round
+   * checks these agents.
+   */
   const insertWaitingAgents = async (count: number) => {
     await fixture.query('UPDATE organization_settings SET max_concurrent_runs = 1');
     await fixture.query(`UPDATE job SET status = 'cancelled', finished_at = now() WHERE status = 'queued'`);
@@ -115,7 +119,7 @@ describe('the dispatch sweep', () => {
     );
   };
 
-  it('checks a stopped agent in its turn, however many online agents wait for a slot', async () => {
+  it('the dispatch sweep checks a stopped agent in its turn, however many online agents wait for a slot', async () => {
     await insertWaitingAgents(100);
     const { id: off } = await makeAgent(fixture.harness.db, {
       organizationId: fixture.organizationId,
@@ -133,14 +137,14 @@ describe('the dispatch sweep', () => {
       await sweepDispatch(fixture.harness.db, spy, new Round('test', { budgetMs: 0, cursors }), 10);
     }
     expect(checked).toContain(off);
-    // The agents that were not checked yet are checked in the following rounds.
+    // The following rounds check the agents that were not checked yet.
     for (let round = 0; round < 30; round += 1) {
       await sweepDispatch(fixture.harness.db, spy, new Round('test', { budgetMs: 0, cursors }), 10);
     }
     expect(new Set(checked).size).toBe(101);
   });
 
-  it('checks a due retry before online agents that wait, however many there are', async () => {
+  it('the dispatch sweep checks a due retry before all online agents that wait', async () => {
     const agentId = await fixture.makeOnlineAgent();
     const jobId = await fixture.launch({ agentId });
     await fixture.query(
@@ -156,7 +160,7 @@ describe('the dispatch sweep', () => {
     expect(checked).toEqual([agentId]);
   });
 
-  it('checks agents again whose last check is in the future because the clock was set back', async () => {
+  it('the dispatch sweep checks agents whose last check is in the future after a clock was set back', async () => {
     await fixture.query(`UPDATE agent SET dispatch_swept_at = now() + interval '1 hour' WHERE name LIKE 'Held %'`);
     expect((await sweep()).looked).toBeGreaterThanOrEqual(100);
     const [{ count }] = await fixture.query(`SELECT count(*)::int FROM agent WHERE dispatch_swept_at > now()`);

@@ -4,10 +4,11 @@ import { Round } from '@muster/platform';
 import type { Dispatch } from './dispatch';
 
 /**
- * Dispatches jobs without a queue message: a retry whose delay has passed, a job whose slot became free, a job whose
- * message was lost. Agents that cannot take a job are checked once a minute. The kinds of agents take turns, and within
- * a kind the agent that was checked longest ago comes first. A round that runs out of time stores which kind is next.
- * So waiting agents never prevent the check of others.
+ * Dispatches jobs for which no queue message arrives: a retry whose delay has passed, a job that waited for a free
+ * slot, or a job whose message was lost. Agents that cannot take a job are checked once a minute. There are three kinds
+ * of agents, and the sweep checks a page of each kind in turn; within a kind, the agent that was checked longest ago
+ * comes first. A round that runs out of time stores which kind is next, so agents that wait never prevent the check of
+ * others.
  */
 export async function sweepDispatch(
   database: Database,
@@ -44,16 +45,20 @@ export async function sweepDispatch(
 
 const turn = 'dispatch';
 
-/** A job that was not checked since its start time passed. */
+/** First kind: the agent has a job that was not checked since its start time passed. */
 const isDue = `j.waiting_reason IS NULL OR j.waiting_reason = 'retry_delay'`;
-/** An online agent; its jobs wait for a slot or for the organization. */
+/** Second kind: the agent is online, and its jobs wait for a slot or for a change of the organization. */
 const isOnline = `a.status = 'online'`;
-/** All other agents: something must change before their jobs can start, and the code that changes it enqueues them. */
+/**
+ * Third kind: all other agents. Something must change before their jobs can start, and the code that makes the change
+ * enqueues the agent.
+ */
 const waitsLong = `a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < muster_now() - interval '1 minute'
   OR a.dispatch_swept_at > muster_now()`;
 
 /**
- * SKIP LOCKED gives concurrent replicas different agents. A time in the future was written before a clock was set back.
+ * SKIP LOCKED gives concurrent replicas different agents. A check time in the future was written before a clock was set
+ * back, and counts as old.
  */
 const statements = [isDue, isOnline, waitsLong].map((candidates) =>
   markDispatchSweptSql(`

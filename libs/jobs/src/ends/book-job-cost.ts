@@ -3,8 +3,8 @@ import { type BookedCost, bookRunCosts } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
 
 /**
- * Computes and books the cost of an ended job, stores it on the job and releases its reservation. Returns null if there
- * is no such ended job.
+ * Computes and books the cost of an ended job, stores the cost on the job and releases the job's reserved spend.
+ * Returns null if the job does not exist or has not ended.
  */
 export async function bookJobCost(
   tx: Transaction,
@@ -14,7 +14,7 @@ export async function bookJobCost(
   return (await bookJobCosts(tx, [jobId], options)).get(jobId) ?? null;
 }
 
-/** Books the costs of several jobs with the same statements as bookJobCost books one. */
+/** Does the same as bookJobCost for several jobs, with as many statements as for one. */
 export async function bookJobCosts(
   tx: Transaction,
   jobIds: string[],
@@ -34,8 +34,8 @@ export async function bookJobCosts(
 }
 
 /**
- * Emits batch.finished if no job of the batch is open. The cost of a run is booked after its end is committed, so the
- * last booking finds no open job.
+ * Emits batch.finished if no job of the batch is open. A job's cost is booked after its end is committed, so the
+ * booking of the last job finds no open one.
  */
 function emitBatchEnd(
   tx: Transaction,

@@ -7,9 +7,12 @@ import { finishJob } from './finish-job';
 import { jobEntry } from '../launch/insert-job';
 import { cancelQuestions } from '../questions/close-questions';
 
-/** Time between SIGTERM and SIGKILL when a run is stopped. */
+/** Milliseconds between SIGTERM and SIGKILL when a run is stopped. */
 export const stopGraceMs = 10_000;
-/** Time after its grace period in which an agent must answer a stop. Each step of the escalation takes half of it. */
+/**
+ * Milliseconds after the grace period within which an agent must answer a stop. The escalation waits half of this time
+ * before each step.
+ */
 export const stopDeadlineMs = 60_000;
 
 export type CancelOutcome = 'cancelled' | 'cancelling';
@@ -20,8 +23,8 @@ interface Cancellable extends Pick<JobEntity, 'id' | 'status' | 'agentId'> {
 }
 
 /**
- * Cancels a job. A job that was not dispatched ends immediately. A dispatched one is stopped, and ends when its agent
- * confirms that none of its processes is left.
+ * Cancels a job. A job that was not dispatched ends immediately. A dispatched job is stopped, and ends when its agent
+ * confirms that none of the job's processes is left.
  */
 export async function cancelJob(
   tx: Transaction,
@@ -50,7 +53,10 @@ async function lockJob(tx: Transaction, organizationId: string, id: string): Pro
   return job;
 }
 
-/** Locks the jobs that exist, in the order of their ids, so that concurrent transactions cannot deadlock. */
+/**
+ * Locks the jobs in the order of their ids, so that concurrent transactions cannot deadlock. Ids without a job are
+ * skipped.
+ */
 export function lockJobs(tx: Transaction, organizationId: string, ids: string[]): Promise<Cancellable[]> {
   return tx.query<Cancellable>(
     `SELECT id, status, agent_id, command_id IS NOT NULL AS dispatched,

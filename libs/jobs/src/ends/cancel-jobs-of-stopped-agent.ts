@@ -3,10 +3,16 @@ import type { AgentStatus } from '@muster/contracts';
 import type { AgentEntity, Database, JobEntity } from '@muster/database';
 import { finishJob } from './finish-job';
 
-/** Statuses of a machine that is off or has not reported since it was off. None of its former processes is running. */
+/**
+ * Statuses of an agent whose machine is off or has not reported since it was off. No process from before is running
+ * there.
+ */
 const silentSinceOff: readonly AgentStatus[] = [...offStatuses, 'starting'];
 
-/** Cancels the jobs that were being cancelled on a machine that is off. Their ends enqueue the next jobs. */
+/**
+ * Cancels the jobs that are being cancelled on a machine that is off. Each cancelled job's end enqueues the agent's
+ * next job.
+ */
 export async function cancelJobsOfStoppedAgent(database: Database, agentId: string): Promise<{ cancelled: number }> {
   return database.transaction('system', async (tx) => {
     const [agent] = await tx.query<Pick<AgentEntity, 'organizationId' | 'status'>>(

@@ -32,7 +32,7 @@ export async function cancelJobs(
       'filter must have at least one field; an empty filter would cancel every job of the organization.',
     );
   }
-  const chosen = ids ?? (await matching(tx, organizationId, filter!));
+  const chosen = ids ?? (await findMatchingIds(tx, organizationId, filter!));
   const source = sourceOf(caller);
   const counts = await stopJobs(tx, { organizationId, ids: chosen, source, reason, now });
   audit(tx, caller, {
@@ -43,7 +43,7 @@ export async function cancelJobs(
   return counts;
 }
 
-/** Cancels the open jobs, and counts all others as skipped. */
+/** Cancels the open jobs and counts the others as skipped. */
 export async function stopJobs(
   tx: Transaction,
   stop: { organizationId: string; ids: string[]; source: 'api' | 'console'; reason?: string; now: Date },
@@ -62,7 +62,7 @@ export async function stopJobs(
   return counts;
 }
 
-async function matching(
+async function findMatchingIds(
   tx: Transaction,
   organizationId: string,
   filter: NonNullable<CancelJobsBody['filter']>,

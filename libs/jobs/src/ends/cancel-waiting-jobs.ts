@@ -18,14 +18,15 @@ interface Ended extends Pick<JobEntity, 'agentId' | 'batchId'> {
 }
 
 /**
- * A subquery, not a join with `job`: without statistics about a new batch, Postgres would compare each row with each.
+ * SQL condition: the job costs nothing. It is a subquery and not a join with `job`, because without statistics about a
+ * new batch Postgres would compare each job with each usage row.
  */
 const isFree = `(reported_cost_micros IS NULL AND NOT EXISTS (SELECT FROM ai_usage u WHERE u.job_id = job.id))`;
 
 /**
  * Cancels jobs that were never dispatched, with the same effects as finishJob and a cost of 0. The number of statements
- * does not grow with the number of jobs, only with that of agents: one per timeline. Returns the number of cancelled
- * jobs.
+ * grows only with the number of agents, because each agent's timeline gets one statement. Returns the number of
+ * cancelled jobs.
  */
 export async function cancelWaitingJobs(
   tx: Transaction,
@@ -48,7 +49,7 @@ export async function cancelWaitingJobs(
   const none = { percent: null, currentStep: null, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
   const progress = progressOf({ ...none, status: 'cancelled' });
   const message = reason ? `cancelled: ${reason.slice(0, 500)}` : 'cancelled';
-  // All transactions write to several timelines in the same order, so they cannot deadlock.
+  // All transactions write to timelines in the order of the agents' ids, so they cannot deadlock.
   for (const agentId of [...new Set(ended.map((job) => job.agentId))].sort()) {
     const jobs = ended.filter((job) => job.agentId === agentId);
     const entries = jobs.map(({ jobId }) =>
@@ -62,15 +63,15 @@ export async function cancelWaitingJobs(
     tx,
     ended.map(({ agentId }) => agentId),
   );
-  const metered = meteredOf(ended);
+  const metered = jobsBookedByMessage(ended);
   const free = ended.filter((job) => !metered.has(job));
-  const runOf = ({ jobId, finishedAt }: Ended): EndedRun => ({
+  const toEndedRun = ({ jobId, finishedAt }: Ended): EndedRun => ({
     jobId,
     outcome: 'cancelled',
     startedAt: null,
     finishedAt,
   });
-  recordRuns(tx, organizationId, [...metered].map(runOf));
+  recordRuns(tx, organizationId, [...metered].map(toEndedRun));
   await tx.enqueue(
     ...[...metered].map(({ jobId }) => ({
       queue: 'metering' as const,
@@ -78,11 +79,11 @@ export async function cancelWaitingJobs(
       payload: { jobId },
     })),
   );
-  await bookFreeRuns(tx, organizationId, free.map(runOf));
+  await bookFreeRuns(tx, organizationId, free.map(toEndedRun));
   return ended.length;
 }
 
-/** Enqueues the agents that have other queued jobs, which may have waited behind the cancelled ones. */
+/** Enqueues the agents that still have queued jobs, because the cancelled jobs may have been ahead of these. */
 async function enqueueNext(tx: Transaction, agentIds: string[]): Promise<void> {
   const waited = await tx.query<Pick<JobEntity, 'agentId'>>(
     `SELECT DISTINCT agent_id FROM job j
@@ -101,10 +102,10 @@ async function enqueueNext(tx: Transaction, agentIds: string[]): Promise<void> {
 }
 
 /**
- * Returns the jobs whose cost is booked by a separate message: those that may cost something, and one job of each
- * batch. That message is handled after this commit, so its handler sees whether the batch has ended.
+ * Returns the jobs whose cost is booked by a message of their own: jobs that may cost something, and one job of each
+ * batch. The message is handled after this commit, so its handler can check whether the batch has ended.
  */
-function meteredOf(ended: Ended[]): Set<Ended> {
+function jobsBookedByMessage(ended: Ended[]): Set<Ended> {
   const onePerBatch = new Map(ended.filter(({ batchId }) => batchId !== null).map((job) => [job.batchId, job]));
   return new Set([...ended.filter(({ isFree }) => !isFree), ...onePerBatch.values()]);
 }

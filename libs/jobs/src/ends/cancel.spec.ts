@@ -43,7 +43,7 @@ describe('a cancel', () => {
     await confirmStop(fixture.harness.db, commandId);
   };
 
-  it('immediately ends a job that was not dispatched', async () => {
+  it('a cancel immediately ends a job that was not dispatched', async () => {
     const jobId = await fixture.launch({ agentId });
     expect(await cancel(jobId, 'by mistake')).toBe('cancelled');
     expect(await read(jobId)).toMatchObject({
@@ -55,7 +55,7 @@ describe('a cancel', () => {
     await expect(cancel(jobId)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('ends a dispatched job only when its agent confirms that nothing of it is left', async () => {
+  it('a cancelled job that was dispatched ends when its agent confirms that nothing of the job is left', async () => {
     const jobId = await fixture.dispatched({ agentId });
     await report(jobId, 'running');
     expect(await cancel(jobId, 'enough')).toBe('cancelling');
@@ -71,7 +71,7 @@ describe('a cancel', () => {
     expect(await read(jobId)).toMatchObject({ status: 'cancelled', error: 'enough', errorCode: 'cancelled' });
   });
 
-  it('causes no retry of a run that fails while it is being stopped', async () => {
+  it('a run that fails while a cancel stops it is not retried', async () => {
     const jobId = await fixture.dispatched({ agentId, maxRetries: 3 });
     await report(jobId, 'running');
     await cancel(jobId);
@@ -80,7 +80,7 @@ describe('a cancel', () => {
     expect(await fixture.query('SELECT id FROM job WHERE retry_of = $1', [jobId])).toEqual([]);
   });
 
-  it('prevents the queued jobs of a batch from starting before they are cancelled', async () => {
+  it('the queued jobs of a cancelled batch do not start before they are cancelled', async () => {
     const jobId = await fixture.launch({ agentId });
     const batchId = newId();
     await fixture.query(
@@ -102,7 +102,7 @@ describe('a cancel', () => {
     });
   });
 
-  it('occupies the machine until the agent confirms it', async () => {
+  it('a cancelled job occupies its machine until the agent confirms that the run has stopped', async () => {
     const jobId = await fixture.dispatched({ agentId });
     const next = await fixture.launch({ agentId });
     await cancel(jobId);
@@ -112,7 +112,7 @@ describe('a cancel', () => {
     expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('does not change a job that ended before its worker received the stop', async () => {
+  it('a cancel does not change a job that ended before its worker received the stop', async () => {
     const jobId = await fixture.dispatched({ agentId });
     await cancel(jobId);
     await report(jobId, 'completed');
@@ -121,7 +121,7 @@ describe('a cancel', () => {
     expect((await read(jobId)).status).toBe('completed');
   });
 
-  it('is escalated however many other cancels wait for machines that do not answer', async () => {
+  it('a cancel is escalated however many other cancels wait for machines that do not answer', async () => {
     await fixture.query(
       `WITH silent AS (
          INSERT INTO agent (id, organization_id, name, status, provider)
@@ -149,7 +149,7 @@ describe('a cancel', () => {
     [null, 'online'],
     ['now', 'draining'],
   ])(
-    'is escalated by kill and reboot, each in the timeline, on an agent with the drain %j',
+    'a cancel is escalated by kill and reboot, each in the timeline, on an agent with the drain %j',
     async (drain, rebooted) => {
       await fixture.query(`UPDATE agent SET provider = 'local' WHERE id = $1`, [agentId]);
       const jobId = await fixture.dispatched({ agentId });
@@ -189,11 +189,11 @@ describe('a cancel', () => {
     [{ step: 3, provider: 'local', agentStatus: 'rebooting', rebooted: false }, 'wait'],
     [{ step: 3, provider: 'local', agentStatus: 'online', rebooted: true }, 'confirm'],
     [{ step: 1, provider: 'local', agentStatus: 'stopped', rebooted: false }, 'confirm'],
-  ] as const)('in the state %j continues with %s', (facts, action) => {
+  ] as const)('a cancel in the state %j continues with %s', (facts, action) => {
     expect(decideCancelStep(facts).action).toBe(action);
   });
 
-  it('returns how many of several jobs were cancelled, are being stopped, or were skipped', async () => {
+  it('a cancel of several jobs returns how many were cancelled, are being stopped, or were skipped', async () => {
     const running = await fixture.dispatched({ agentId });
     const queued = [await fixture.launch({ agentId }), await fixture.launch({ agentId })];
     const many = (body: object) =>
@@ -207,7 +207,7 @@ describe('a cancel', () => {
     expect((await read(running)).cancelRequestedAt).not.toBeNull();
   });
 
-  it('cancels many waiting jobs with as many statements as a few, and books their cost of 0', async () => {
+  it('many waiting jobs are cancelled with as many statements as a few, and their cost of 0 is booked', async () => {
     const own = await fixture.makeOnlineAgent();
     const { organizationId, workflowId } = fixture;
     await fixture.query(
@@ -260,8 +260,8 @@ describe('a cancel', () => {
       )[0];
     const all = { ended: 900, events: 900, entries: 900, free: 899 };
     expect(await owed()).toEqual({ ...all, costs: 898, finishedBatches: 0 });
-    // One message for the job with reported usage, and one for a job of the batch, which checks whether the batch has
-    // ended.
+    // Two messages: one for the job with reported usage, and one for a job of the batch, whose handler checks whether
+    // the batch has ended.
     const messages = await fixture.query(
       `SELECT payload->>'jobId' AS id FROM outbox WHERE name = 'job-finished' AND payload->>'jobId' = ANY($1)`,
       [ids],
@@ -281,7 +281,7 @@ describe('a cancel', () => {
     expect(await fixture.query(uncounted, [ids])).toEqual([]);
   });
 
-  it('emits the notices of a run limit once for several waiting jobs', async () => {
+  it('a cancel of several waiting jobs emits the notices of a run limit once', async () => {
     const jobs = [await fixture.launch({ agentId }), await fixture.launch({ agentId })];
     const notices = () =>
       fixture.query('SELECT level, max FROM limit_notice WHERE organization_id = $1', [fixture.organizationId]);

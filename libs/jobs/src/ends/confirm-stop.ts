@@ -15,13 +15,16 @@ interface Answered
     Pick<AgentEntity, 'provider'>,
     Pick<JobEntity, 'cancelReason'> {
   cancelling: boolean;
-  /** Whether the agent receives no job before this command has ended. */
+  /**
+   * Whether this command clears the agent of an ended job, so that the agent receives no job before the command has
+   * ended.
+   */
   clearing: boolean;
 }
 
 /**
- * Handles a stop command that was answered or has expired. If nothing of the job is left, a job that is being cancelled
- * ends now, and a machine that is being cleared of an ended job becomes free.
+ * Handles a stop command that the agent answered or that expired. If nothing of the job is left, a job that is being
+ * cancelled ends now, and a machine that is being cleared of an ended job becomes free.
  */
 export async function confirmStop(database: Database, commandId: string): Promise<void> {
   await database.transaction('system', async (tx) => {
@@ -36,7 +39,7 @@ export async function confirmStop(database: Database, commandId: string): Promis
     if (!command) return;
     const { organizationId, jobId, cancelReason, cancelling, clearing } = command;
     const isOver = nothingRemains(command);
-    if (clearing) await clear(tx, commandId, command, isOver);
+    if (clearing) await endClearing(tx, commandId, command, isOver);
     if (jobId === null || !cancelling || !isOver) return;
     await lock(tx, 'stop', jobId);
     await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: 'dispatcher', error: cancelReason });
@@ -44,10 +47,10 @@ export async function confirmStop(database: Database, commandId: string): Promis
 }
 
 /**
- * Ends the clearing. A machine on which processes may be left is rebooted. The service cannot reboot an external
- * machine, so it is freed without that confirmation.
+ * Ends the clearing of a machine. If processes may be left on the machine, the machine is rebooted. An external machine
+ * cannot be rebooted by the service, so it becomes free anyway.
  */
-async function clear(
+async function endClearing(
   tx: Transaction,
   commandId: string,
   { organizationId, agentId, provider }: Answered,
@@ -64,7 +67,7 @@ async function clear(
       reason,
     });
     if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
-    // The new boot, or the end of the machine, ends the clearing.
+    // The handshake of the new boot, or the end of the machine, ends the clearing.
     if (moved) return;
   }
   await finishCleanup(tx, agentId, commandId);

@@ -19,11 +19,11 @@ describe('decideStale', () => {
     failStalled: false,
   };
 
-  it('does nothing about a run that makes progress', () => {
+  it('the watchdog does nothing about a run that makes progress', () => {
     expect(decideStale(facts, limits, now)).toEqual({ action: 'none' });
   });
 
-  it('fails a run that was in progress in a restored backup, once its worker has had time to report', () => {
+  it('a run of a restored backup fails if its worker does not report within the time for a lost run', () => {
     const old = { ...facts, startedAt: ago(13 * hour), lastReportAt: ago(3 * hour) };
     const restored = (ms: number) => ({ ...limits, restoredAt: ago(ms) });
     expect(decideStale(old, restored(10 * minute), now)).toEqual({ action: 'none' });
@@ -31,7 +31,7 @@ describe('decideStale', () => {
     expect(decideStale(facts, restored(hour), now)).toEqual({ action: 'none' });
   });
 
-  it('checks the time limit before missing reports', () => {
+  it('the time limit of a run is checked before missing reports', () => {
     const both = { ...facts, startedAt: ago(12 * hour), lastReportAt: ago(hour) };
     expect(decideStale(both, limits, now)).toMatchObject({ action: 'fail', code: 'execution_timeout' });
   });
@@ -40,18 +40,18 @@ describe('decideStale', () => {
     ['stopped', 'The agent was stopped (15 min).'],
     ['rebooting', 'The agent went offline (15 min).'],
     ['online', 'The agent no longer reports the run (15 min).'],
-  ] as const)('states in the error that the agent is %s', (agentStatus, reason) => {
+  ] as const)('the error of a lost run describes an agent with the status %s', (agentStatus, reason) => {
     const lost = { ...facts, agentStatus, lastReportAt: ago(15 * minute) };
     expect(decideStale(lost, limits, now)).toEqual({ action: 'fail', code: 'agent_not_ready', reason });
   });
 
-  it('does not treat a run that waits for a person as stalled, but fails it if it is lost', () => {
+  it('a run that waits for a person is not stalled, but fails if it no longer reports', () => {
     const asking = { ...facts, progressAt: ago(2 * hour), isAsking: true, failStalled: true };
     expect(decideStale(asking, limits, now)).toEqual({ action: 'none' });
     expect(decideStale({ ...asking, lastReportAt: ago(hour) }, limits, now).action).toBe('fail');
   });
 
-  it('reports a stalled run again only if it made progress since', () => {
+  it('a stalled run is reported again only if it made progress since', () => {
     const stalled = { ...facts, progressAt: ago(hour), stalledAt: ago(2 * hour) };
     expect(decideStale(stalled, limits, now).action).toBe('report');
     expect(decideStale({ ...stalled, stalledAt: ago(minute) }, limits, now).action).toBe('none');

@@ -2,24 +2,27 @@ import { isOff, isOn } from '@muster/agents';
 import type { AgentEntity, JobEntity, OrganizationSettingsEntity } from '@muster/database';
 
 export interface StaleFacts extends Pick<JobEntity, 'startedAt' | 'maxRuntimeMs' | 'stalledAt'> {
-  /** `queued` is a job that its agent acknowledged but did not start. */
+  /** The status `queued` means a job that its agent acknowledged but did not start. */
   status: Extract<JobEntity['status'], 'queued' | 'running'>;
   agentStatus: AgentEntity['status'];
-  /** Time of the last report of the run: a heartbeat, a step, a log line. */
+  /** Time of the run's last report: a heartbeat, a step or a log line. */
   lastReportAt: Date;
-  /** Time of the last step, claim, percentage or log line. */
+  /** Time of the run's last progress: a step, a claim, a new percentage or a log line. */
   progressAt: Date;
-  /** Whether the run waits for a person; no progress is expected until then. */
+  /** Whether the run has an open question to a person; no progress is expected while it waits. */
   isAsking: boolean;
   failStalled: OrganizationSettingsEntity['failStalledRuns'];
 }
 
 export interface StaleLimits {
-  /** Time after which a run without reports is lost. */
+  /** Milliseconds after which a run without a report is lost. */
   lostAfterMs: number;
-  /** When the service was restored from a backup. A run without a report since then may have ended long ago. */
+  /**
+   * Time at which the service was restored from a backup. A run that has not reported since then may have ended long
+   * ago.
+   */
   restoredAt?: Date;
-  /** Time after which a run without progress is stalled; with 0, no run is. */
+  /** Milliseconds after which a run without progress is stalled; 0 turns this check off. */
   stalledAfterMs: number;
 }
 
@@ -48,19 +51,19 @@ export function decideStale(
     return {
       action: 'fail',
       code: 'execution_timeout',
-      reason: `The run exceeded its limit of ${spanOf(maxRuntimeMs)}.`,
+      reason: `The run exceeded its limit of ${formatDuration(maxRuntimeMs)}.`,
     };
   }
   if (ago(facts.lastReportAt) >= lostAfterMs) {
     return {
       action: 'fail',
       code: 'agent_not_ready',
-      reason: `${lossReason(facts)} (${spanOf(ago(facts.lastReportAt))}).`,
+      reason: `${lossReason(facts)} (${formatDuration(ago(facts.lastReportAt))}).`,
     };
   }
   if (status !== 'running' || facts.isAsking || stalledAfterMs === 0 || ago(facts.progressAt) < stalledAfterMs)
     return none;
-  const reason = `The run made no progress for ${spanOf(ago(facts.progressAt))}.`;
+  const reason = `The run made no progress for ${formatDuration(ago(facts.progressAt))}.`;
   if (facts.failStalled) return { action: 'fail', code: 'execution_timeout', reason };
   const isReported = facts.stalledAt !== null && facts.stalledAt > facts.progressAt;
   return isReported ? none : { action: 'report', reason };
@@ -75,7 +78,7 @@ function lossReason({ status, agentStatus }: StaleFacts): string {
     : 'The agent no longer reports the run';
 }
 
-function spanOf(ms: number): string {
+function formatDuration(ms: number): string {
   const minutes = ms / 60_000;
   if (minutes < 1) return `${Math.round(ms / 1000)} s`;
   return minutes < 120 ? `${Math.round(minutes)} min` : `${Math.round(minutes / 6) / 10} h`;

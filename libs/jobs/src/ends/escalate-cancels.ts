@@ -11,8 +11,8 @@ export interface CancelFacts extends Pick<AgentEntity, 'provider'> {
   step: JobEntity['cancelStep'];
   agentStatus: AgentEntity['status'];
   /**
-   * Whether the agent's status comes from the handshake of a boot after the cancel request, so nothing of the job runs
-   * there.
+   * Whether the machine has booted since the cancel was requested, by the handshake that set the agent's status. Then
+   * no process of the job is running.
    */
   rebooted: boolean;
 }
@@ -53,12 +53,16 @@ type CancelOutcome = 'confirmed' | 'killed' | 'rebooted';
 
 interface Candidate extends Pick<JobEntity, 'id'> {
   /**
-   * Text, because a Date has no microseconds. All jobs of a batch have the same time, which must compare as equal.
+   * Time of the cancel request as text, because a Date has no microseconds. The jobs of a batch share this time, so it
+   * must compare exactly.
    */
   at: string;
 }
 
-/** Excludes cancels that can only wait. Otherwise a page of them would hide the others. */
+/**
+ * Selects the next jobs with an unconfirmed cancel. Cancels that can only wait are left out, because a page full of
+ * them would hide the others.
+ */
 function candidatesAfter(
   database: Database,
   { after, limit, now }: { after: Candidate | null; limit: number; now: Date },
@@ -87,7 +91,7 @@ async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelO
      FOR UPDATE OF j SKIP LOCKED`,
     [id],
   );
-  if (!job || now.getTime() - Number(job.requestedAt) < waitFor(job.step)) return null;
+  if (!job || now.getTime() - Number(job.requestedAt) < waitBeforeStepMs(job.step)) return null;
   const { organizationId, agentId, status } = job;
   const decision = decideCancelStep(job);
   if (decision.action === 'wait') return null;
@@ -124,6 +128,6 @@ async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelO
   return 'rebooted';
 }
 
-function waitFor(step: number): number {
+function waitBeforeStepMs(step: number): number {
   return stopGraceMs + step * (stopDeadlineMs / 2);
 }

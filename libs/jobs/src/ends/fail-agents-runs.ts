@@ -8,15 +8,15 @@ export interface RunsEnd {
   errorCode: 'agent_rebooted' | 'agent_stopped';
   error: string;
   /**
-   * Set to the current time if the machine stays on. Its worker must then end the runs, and the agent receives no job
-   * before the worker confirms that.
+   * Set to the current time if the machine stays on. Then its worker must end the runs, and the agent receives no job
+   * before the worker confirms their end.
    */
   stopNow?: Date;
 }
 
 /**
- * Fails the runs on a machine that is stopped, rebooted or terminated. Retries follow as usual. A run that is being
- * cancelled is left to its cancel.
+ * Fails the runs on a machine that is being stopped, rebooted or terminated. The failed runs are retried as usual. A
+ * run that is being cancelled is not changed, because its cancel ends it.
  */
 export async function failAgentsRuns(
   tx: Transaction,
@@ -30,7 +30,8 @@ export async function failAgentsRuns(
      WHERE j.agent_id = $1 AND j.organization_id = $2 AND j.cancel_requested_at IS NULL
        AND (j.status = 'running' OR (j.status = 'queued' AND (c.taken_at IS NOT NULL OR (c.id IS NOT NULL AND $3))))
      ORDER BY j.id`,
-    // A reboot does not fail a command that was not acknowledged: it is delivered to the next boot.
+    // A reboot does not fail a run whose command was not acknowledged, because the command is delivered to the next
+    // boot.
     [agentId, organizationId, errorCode === 'agent_stopped'],
     'agents_runs',
   );
@@ -45,7 +46,7 @@ export async function failAgentsRuns(
       error,
       clears: stopNow !== undefined,
     });
-    // The run ended concurrently.
+    // Another transaction has ended the run concurrently.
     if (!ended?.applied) continue;
     failed.push(jobId);
     audit(tx, caller, { action: 'job.fail', target: { type: 'job', id: jobId }, changes: { errorCode } });

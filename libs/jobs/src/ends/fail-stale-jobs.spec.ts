@@ -29,7 +29,8 @@ describe('the watchdog of jobs', () => {
   const read = (id: string) => findJob(fixture.harness.db, fixture.organizationId, id);
   const sweep = (laterMs = 0, more: object = {}) =>
     failStaleJobs(fixture.harness.db, {
-      now: new Date(Date.now() + laterMs),
+      // The rows have the times of the service's clock, which may differ from this process's by some milliseconds.
+      now: new Date(fixture.harness.db.now().getTime() + laterMs),
       lostAfterMs: 1000 * hour,
       stalledAfterMs: 0,
       ...more,
@@ -49,7 +50,7 @@ describe('the watchdog of jobs', () => {
       jobId,
     ]);
 
-  it('fails unreported runs after a restore as lost_in_recovery, without a retry, once an operator has released the service', async () => {
+  it('after a restore, unreported runs fail without a retry once an operator releases the service', async () => {
     const jobId = await running({ maxRetries: 1 });
     await fixture.query(
       `INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now() + interval '1 minute', now() + interval '2 minutes')`,
@@ -66,7 +67,7 @@ describe('the watchdog of jobs', () => {
     }
   });
 
-  it('fails a run that exceeds its time limit once, has it killed, frees the agent, and queues the retry', async () => {
+  it('a run that exceeds its time limit fails once, is killed, frees its agent, and is retried', async () => {
     const jobId = await running({ maxRuntimeMs: 10 * minute, maxRetries: 1 });
     expect(await sweep(10 * minute - 1000)).toMatchObject({ scanned: 0, failed: [] });
     expect(await sweep(10 * minute)).toEqual({
@@ -98,14 +99,14 @@ describe('the watchdog of jobs', () => {
     expect((await read(jobId)).status).toBe('failed');
   });
 
-  it('applies a limit of 12 hours by default', async () => {
+  it('a run has a time limit of 12 hours by default', async () => {
     const jobId = await running();
     expect((await sweep(12 * hour - 2 * minute)).failed).toEqual([]);
     expect((await sweep(12 * hour + minute)).failed).toEqual([jobId]);
     expect((await read(jobId)).error).toBe('The run exceeded its limit of 12 h.');
   });
 
-  it('fails a run without reports after its agent went offline, and sends no kill to the offline agent', async () => {
+  it('a run without reports fails after its agent went offline, and no kill is sent to the agent', async () => {
     const jobId = await running();
     await fixture.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
     expect((await sweep(14 * minute, { lostAfterMs: 15 * minute })).failed).toEqual([]);
@@ -137,14 +138,14 @@ describe('the watchdog of jobs', () => {
       return { jobId, next };
     }
 
-    it('receives the next job once nothing of the failed run is left', async () => {
+    it('an agent receives the next job once nothing of its failed run is left', async () => {
       const { jobId, next } = await failedRun();
       await confirm(jobId, 'success', { remaining: 0 });
       expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
       expect((await read(jobId)).status).toBe('failed');
     });
 
-    it('is rebooted if its worker does not confirm that, and its new boot receives the next job', async () => {
+    it('a machine is rebooted if its worker does not confirm that nothing of a failed run is left', async () => {
       await fixture.query(`UPDATE agent SET provider = 'ec2', boot_id = 'old' WHERE id = $1`, [agentId]);
       const { jobId, next } = await failedRun();
       await confirm(jobId, 'failed', null);
@@ -161,26 +162,26 @@ describe('the watchdog of jobs', () => {
       expect((await agent()).currentJobId).toBe(next);
     });
 
-    it('receives the next job without that confirmation if only its owner can restart it', async () => {
+    it('a machine that the service cannot reboot gets its next job even if a failed run is still there', async () => {
       const { jobId, next } = await failedRun();
       await confirm(jobId, 'success', { remaining: 3 });
       expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
     });
 
-    it('does not wait for a job that was deleted', async () => {
+    it('an agent receives the next job without a confirmation if its failed job was deleted', async () => {
       const { jobId, next } = await failedRun();
       await fixture.query('DELETE FROM job WHERE id = $1', [jobId]);
       expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
     });
   });
 
-  it('fails a run that its online agent no longer reports', async () => {
+  it('a run fails if its online agent no longer reports the run', async () => {
     const jobId = await running();
     expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 1 });
     expect((await read(jobId)).error).toMatch(/no longer reports the run/);
   });
 
-  it('accepts a heartbeat, a step or a log line as a sign of life', async () => {
+  it('a heartbeat, a step or a log line is a sign of life of a run', async () => {
     const lost = { lostAfterMs: 15 * minute };
     const old = (jobId: string) =>
       fixture.query(
@@ -208,7 +209,7 @@ describe('the watchdog of jobs', () => {
     expect((await sweep(20 * minute, lost)).failed).toEqual([jobId]);
   });
 
-  it('fails a job that its agent acknowledged but never started, and not one without an acknowledgement', async () => {
+  it('a job that its agent acknowledged but never started fails; an unacknowledged job stays queued', async () => {
     const [acknowledging, silent] = [await fixture.makeOnlineAgent(), await fixture.makeOnlineAgent()];
     const jobs = [await fixture.dispatched({ agentId: acknowledging }), await fixture.dispatched({ agentId: silent })];
     await fixture.query(`UPDATE agent_command SET taken_at = now() WHERE job_id = $1`, [jobs[0]]);
@@ -219,7 +220,7 @@ describe('the watchdog of jobs', () => {
     expect((await agent(silent)).currentJobId).toBe(jobs[1]);
   });
 
-  it('does not retry a run that was being cancelled', async () => {
+  it('a run that was being cancelled is not retried after it exceeds its time limit', async () => {
     const jobId = await running({ maxRetries: 3 });
     await fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
       cancelJob(tx, fixture.caller, jobId, { now: new Date() }),
@@ -227,7 +228,7 @@ describe('the watchdog of jobs', () => {
     expect(await sweep(13 * hour)).toMatchObject({ failed: [jobId], retried: 0 });
   });
 
-  it('reports a run without progress once, and withdraws the report when it makes progress', async () => {
+  it('a run without progress is reported as stalled once, until it makes progress', async () => {
     const stalls = { stalledAfterMs: hour };
     const jobId = await running();
     await report(jobId);
@@ -249,7 +250,7 @@ describe('the watchdog of jobs', () => {
     expect(await sweep(62 * minute, { stalledAfterMs: 0 })).toMatchObject({ scanned: 0 });
   });
 
-  it('counts a log line as progress', async () => {
+  it('a log line counts as progress of a run', async () => {
     const jobId = await running();
     await fixture.query(`UPDATE job SET started_at = now() - interval '2 hours' WHERE id = $1`, [jobId]);
     await appendJobLogs(fixture.harness.db, { organizationId: fixture.organizationId, agentId }, [
@@ -260,7 +261,7 @@ describe('the watchdog of jobs', () => {
     expect(await sweep(61 * minute, { stalledAfterMs: hour })).toMatchObject({ stalled: 1 });
   });
 
-  it('fails a stalled run if the organization’s setting says so', async () => {
+  it('a stalled run fails if the organization’s setting requires it', async () => {
     const set = (value: boolean) => fixture.query('UPDATE organization_settings SET fail_stalled_runs = $1', [value]);
     const jobId = await running();
     await set(true);
@@ -272,7 +273,7 @@ describe('the watchdog of jobs', () => {
     }
   });
 
-  it('processes many runs in small pages, and with several replicas fails each once', async () => {
+  it('several replicas that process many runs in small pages fail each run once', async () => {
     const { organizationId, workflowId } = fixture;
     const count = 300;
     await fixture.query(

@@ -7,7 +7,7 @@ import { giveUpRun } from './give-up-run';
 import { jobEntry } from '../launch/insert-job';
 
 export interface StaleOptions extends StaleLimits {
-  /** Defaults to the current time of the database. */
+  /** Time of the check; by default the current time of the database. */
   now?: Date;
   limit?: number;
 }
@@ -15,7 +15,7 @@ export interface StaleOptions extends StaleLimits {
 export interface StaleReport {
   scanned: number;
   failed: string[];
-  /** Number of failed runs whose agents must kill the remaining processes. */
+  /** Number of failed runs whose agents received a command to kill the remaining processes. */
   killed: number;
   retried: number;
   stalled: number;
@@ -62,7 +62,7 @@ export async function failStaleJobs(
 type Decided = StaleOptions & { now: Date };
 
 interface Candidate extends Pick<JobEntity, 'id'> {
-  /** Text, because a Date has no microseconds. */
+  /** Time as text, because a Date has no microseconds. */
   at: string;
 }
 
@@ -73,7 +73,7 @@ interface Search extends Decided {
 
 const first: Candidate = { id: nilId, at: '-infinity' };
 
-/** Selects running jobs by their start. There are never more of them than machines. */
+/** Selects stale running jobs by their start time. There are at most as many running jobs as machines. */
 export const staleRunsSql = `
   SELECT id, started_at::text AS at FROM job
   WHERE status = 'running' AND (started_at, id) > ($1::timestamptz, $2::uuid)
@@ -93,7 +93,10 @@ function staleRuns(database: Database, search: Search): Promise<Candidate[]> {
   );
 }
 
-/** Selects jobs that their agent acknowledged but did not start. Unacknowledged jobs wait and are delivered again. */
+/**
+ * Selects jobs that their agent acknowledged but did not start. An unacknowledged job is left out, because its command
+ * is delivered again.
+ */
 export const untouchedJobsSql = `
   SELECT j.id, a.dispatched_at::text AS at FROM agent a JOIN job j ON j.id = a.current_job_id
   WHERE a.current_job_id IS NOT NULL AND (a.dispatched_at, j.id) > ($1::timestamptz, $2::uuid)
@@ -142,7 +145,8 @@ async function processJob(tx: Transaction, id: string, options: Decided): Promis
     return { stalled: true };
   }
   if (decision.action === 'none') {
-    // The log shows progress. Storing its time keeps the job out of the sweep until the time limit has passed again.
+    // A log line counts as progress. Storing its time as the last progress keeps the job out of the sweep until the
+    // stall limit has passed again.
     if (job.lastLogAt && (!job.lastProgressAt || job.lastLogAt > job.lastProgressAt)) {
       await tx.execute('UPDATE job SET last_progress_at = $2 WHERE id = $1', [id, job.lastLogAt]);
     }
@@ -156,7 +160,8 @@ async function processJob(tx: Transaction, id: string, options: Decided): Promis
     source: 'watchdog',
     reason: decision.reason,
     code: decision.code,
-    // No retry of a run that was being cancelled, nor after a restore: its work may have been done since the backup.
+    // A run that was being cancelled is not retried, nor a run of a restored backup, whose work may have been done
+    // after the backup.
     retries: !job.cancelling && decision.code !== 'lost_in_recovery',
     now,
   });

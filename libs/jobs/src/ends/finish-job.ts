@@ -23,7 +23,7 @@ import { closeQuestions } from '../questions/close-questions';
 import { recordRun, traceOfRun } from './record-run';
 import { retryDelay } from './retry-delay';
 
-/** Terminal status with its error code. Every failure has a code; codeOfEnd returns the code of a cancelled job. */
+/** A terminal status with its error code. Every failure needs a code; codeOfEnd returns the code of a cancelled job. */
 export type EndState =
   | { to: Extract<TerminalJobStatus, 'failed'>; errorCode: RunErrorCode | ScriptErrorCode }
   | { to: Exclude<TerminalJobStatus, 'failed'>; errorCode?: undefined };
@@ -34,22 +34,22 @@ interface EndFacts {
   organizationId: string;
   jobId: string;
   source: LifecycleSource | 'worker';
-  /** Agent that reports the end, if only the job's own agent may end it. */
+  /** Agent that reports the end. If it is set, the job must belong to this agent. */
   agentId?: string | null;
-  /** Statuses that the job may leave; by default all open ones. */
+  /** Statuses from which the job may end; by default all open statuses. */
   from?: readonly JobStatus[];
   error?: string | null;
-  /** Results that were permanently rejected. */
+  /** Parts of the result that the service rejected permanently. */
   incomplete?: JobLack[];
   result?: unknown;
   totalCostUsd?: number | null;
   screenshotKey?: string | null;
   percent?: number | null;
-  /** False if another attempt would end in the same way. */
+  /** False if the job must not be retried, for example because another attempt would end in the same way. */
   retries?: boolean;
   /**
-   * Whether the remaining processes are killed before the machine and the keys become free. The caller starts the
-   * clearing.
+   * Whether the remaining processes are killed before the machine and the concurrency keys become free. The caller
+   * starts this clearing.
    */
   clears?: boolean;
 }
@@ -87,17 +87,17 @@ interface Ended
   applied: boolean;
   finishedAt: NonNullable<JobEntity['finishedAt']>;
   cancelRequested: boolean;
-  /** Whether the run has asked people questions. */
+  /** Whether the run has asked a person a question. */
   hasAsked: boolean;
 }
 
 /**
- * Ends a job. The first of several concurrent ends wins. The same transaction sets the billing guard, records the usage
- * event with its counters, releases the machine, inserts the retry, writes the timeline and enqueues the messages.
- * Returns null if there is no such job.
+ * Ends a job; the first of several concurrent ends wins. The same transaction sets the billing guard, records the usage
+ * event with its counters, releases the machine, inserts the retry, writes the timeline entry and enqueues the
+ * messages. Returns null if the job does not exist.
  */
 export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcome> {
-  const ended = await move(tx, end);
+  const ended = await updateEndedJob(tx, end);
   if (!ended) return null;
   const { previous, applied, agentId } = ended;
   if (!applied) return { applied, previous, retried: false };
@@ -124,22 +124,23 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
     }),
   ]);
   const retried = tries && refusal === null;
-  if (retried) await retry(tx, end, ended);
+  if (retried) await insertRetry(tx, end, ended);
   tx.notify('job', jobId);
-  // The end may be part of another trace, such as that of a cancel. The cost belongs to the trace of the run.
+  // This transaction may belong to another trace, such as that of a cancel request. The message about the cost belongs
+  // to the trace of the run.
   await withinTrace(traceOfRun(ended), () =>
     tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } }),
   );
   enqueueNext(tx, agentId);
-  // Otherwise the end of the clearing releases the keys.
+  // If the machine is being cleared, the end of the clearing releases the keys.
   if (ended.concurrencyKeys && !end.clears) await releaseKeys(tx, organizationId, [jobId]);
   emitEvent(tx, { organizationId, type: `job.${to}`, subjects: [{ id: jobId, details: { status: to } }] });
   return { applied, previous, retried };
 }
 
 /**
- * Enqueues the agent if another job waits for it. The check runs after the release of the machine, which waits for a
- * concurrent dispatch of the agent. A job that is launched after the check finds the machine free.
+ * Enqueues the agent if another job waits for the agent. The check runs after the release of the agent, and the release
+ * waits for a concurrent dispatch. A job that is launched after the check finds the agent free.
  */
 function enqueueNext(tx: Transaction, agentId: string): void {
   tx.enqueueWhere(
@@ -152,7 +153,7 @@ function enqueueNext(tx: Transaction, agentId: string): void {
   );
 }
 
-async function move(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
+async function updateEndedJob(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
   const { organizationId, jobId, to, agentId, from = openJobStatuses } = end;
   lockJobFirst(tx, organizationId, jobId);
   const [row] = await tx.query<Ended>(
@@ -204,9 +205,9 @@ export function codeOfEnd(end: EndState): RunErrorCode | ScriptErrorCode | null 
 }
 
 /**
- * Reserves another run of the month for a retry. Returns why the limits do not allow it, or null. If the organization
- * is suspended, the retry waits in the queue. The ended run then reserves only its cost, so the retry can use what it
- * did not spend.
+ * Reserves another run of the monthly limits for a retry. Returns null, or the reason for which the limits do not allow
+ * the retry. If the organization is suspended, the retry waits in the queue. The ended run reserves only its cost from
+ * now on, so the retry can use the rest of the run's budget.
  */
 async function reserveRetry(
   tx: Transaction,
@@ -228,8 +229,8 @@ async function reserveRetry(
   }
 }
 
-/** Inserts the retry as a new job; the ended job does not change any more. */
-async function retry(tx: Transaction, { organizationId, jobId }: JobEnd, ended: Ended): Promise<void> {
+/** Inserts the retry as a new job. The ended job does not change any more. */
+async function insertRetry(tx: Transaction, { organizationId, jobId }: JobEnd, ended: Ended): Promise<void> {
   const { attempt, retryBackoff, retryDelayMs } = ended;
   await insertJob(tx, {
     organizationId,

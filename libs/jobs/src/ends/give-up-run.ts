@@ -18,13 +18,15 @@ export interface RunFailure {
 }
 
 /**
- * Fails a run on the service's decision. Its remaining processes are killed before its machine receives the next job.
+ * Fails a run by a decision of the service. The run's remaining processes are killed before its machine receives the
+ * next job.
  */
 export async function giveUpRun(
   tx: Transaction,
   { organizationId, jobId, agentId, agentStatus, source, reason, code, retries, now }: RunFailure,
 ): Promise<{ failed?: boolean; killed?: boolean; retried?: boolean }> {
-  // An agent that is not online learns of it with its next heartbeat.
+  // An agent that is not online gets no kill command: the response to its next heartbeat tells the worker to end the
+  // run.
   const killed = isOn(agentStatus);
   const ended = await finishJob(tx, {
     organizationId,

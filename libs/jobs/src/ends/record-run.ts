@@ -6,8 +6,8 @@ import { recordSpan } from '@muster/platform';
 type Run = Pick<JobEntity, 'agentId' | 'startedAt' | 'finishedAt' | 'attempt' | 'commandId' | 'traceparent'>;
 
 /**
- * Records the worker's part of a run as a span of the run's trace. The worker does not record it, because it may not
- * reach a collector or may have died.
+ * Records the work of the worker as a span of the run's trace. The service records this span, because the worker may
+ * not reach a trace collector or may have died.
  */
 export function recordRun(
   { organizationId, jobId, to, errorCode }: RunEnd,
@@ -35,7 +35,8 @@ export function recordRun(
 }
 
 /**
- * Returns the parent in the run's trace for the work after the run's end: the worker's span if the run was dispatched.
+ * Returns the parent span for work after the run's end: the worker's span, or the run's own parent if the run was never
+ * dispatched.
  */
 export function traceOfRun({ commandId, traceparent }: Pick<Run, 'commandId' | 'traceparent'>): string | null {
   return commandId && traceparent ? workerTrace({ id: commandId, traceparent }).worker : traceparent;

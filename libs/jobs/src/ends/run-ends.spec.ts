@@ -16,7 +16,7 @@ describe('the end of a run', () => {
   });
   afterAll(() => fixture.close());
 
-  it('compiles with a code of the table or of the script for a failure, and without a code otherwise', () => {
+  it('the type of a run’s end requires an error code for a failure and allows none otherwise', () => {
     const facts = { organizationId: 'o', jobId: 'j', source: 'watchdog' } as const;
     const ends: JobEnd[] = [
       { ...facts, to: 'failed', errorCode: 'execution_timeout' },
@@ -32,7 +32,7 @@ describe('the end of a run', () => {
     expect(ends).toHaveLength(6);
   });
 
-  it('uses each code of the table in code that ends runs', () => {
+  it('each error code of the table is used by code that ends runs', () => {
     const folders = ['libs/jobs/src', 'libs/workflows/src/recordings', 'apps/worker/src'];
     const files = folders.flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),
@@ -44,7 +44,7 @@ describe('the end of a run', () => {
     expect(codes.filter((code) => !texts.some((text) => text.match(`['"]${code}['"]`)))).toEqual([]);
   });
 
-  it('stores what its worker reports as incomplete, also if the run had ended before', async () => {
+  it('the parts of a result that a worker reports as incomplete are stored even if the run has ended', async () => {
     const reporter = { organizationId: fixture.organizationId, agentId: null };
     const incomplete = [{ kind: 'run_summary', reason: 'summary of the batch b: answered 400' }];
     const read = (id: string) => findJob(fixture.harness.db, fixture.organizationId, id);
@@ -69,7 +69,7 @@ describe('the end of a run', () => {
     ['failed', 'portal_down', 'portal_down'],
     ['cancelled', 'portal_down', 'cancelled'],
     ['completed', 'portal_down', null],
-  ] as const)('reported as %s with the code %s is stored with the code %s', async (status, errorCode, stored) => {
+  ] as const)('a run that is reported as %s with the code %s has the code %s', async (status, errorCode, stored) => {
     const jobId = await fixture.dispatched();
     await applyJobReport(
       fixture.harness.db,

@@ -34,7 +34,7 @@ describe('A run’s budget', () => {
   const checks = async (jobId: string) =>
     (await fixture.query(`SELECT FROM outbox WHERE name = 'check-budget' AND payload->>'jobId' = $1`, [jobId])).length;
 
-  it('ends the run once, without a retry and with a kill, if its model costs exceed it', async () => {
+  it('a run whose model costs exceed its budget fails once, is killed, and is not retried', async () => {
     const run = await running({ maxCostUsd: 1, maxRetries: 3 });
     await spend(run, 1, 0.9);
     expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(false);
@@ -56,7 +56,7 @@ describe('A run’s budget', () => {
     expect(commands).toEqual([{ kind: 'stop_job' }]);
   });
 
-  it('ends a running run if the cost that its worker reports exceeds it', async () => {
+  it('a running run fails if the cost that its worker reports exceeds its budget', async () => {
     const run = await running({ maxCostUsd: 1 });
     const reportCost = (totalCostUsd: number, seq: number) =>
       applyJobReport(
@@ -78,7 +78,7 @@ describe('A run’s budget', () => {
     expect(cost!.totalMicros).toBe(1_500_000n);
   });
 
-  it('is enforced by the sweep if machine time exceeds it, for one run of many', async () => {
+  it('the sweep fails a run whose machine time exceeds its budget, and no other run', async () => {
     const runs = [];
     for (let at = 0; at < 5; at += 1) runs.push(await running({ maxCostUsd: 0.1 }));
     const over = runs[3]!;
@@ -89,14 +89,14 @@ describe('A run’s budget', () => {
     expect(await stopOverBudget(fixture.harness.db, { limit: 2 })).toMatchObject({ stopped: 0 });
   });
 
-  it('is not checked for a run that has none', async () => {
+  it('a run without a budget is not checked', async () => {
     const run = await running();
     await spend(run, 1, 1_000_000);
     expect(await checks(run.jobId)).toBe(0);
     expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(false);
   });
 
-  it('is not exceeded by a cost of exactly its amount', async () => {
+  it('a run whose cost equals its budget continues', async () => {
     const run = await running({ maxCostUsd: 0.12 });
     await fixture.query(`UPDATE agent SET compute_micros_per_hour = 0 WHERE id = $1`, [run.agentId]);
     await spend(run, 1, 0.12);

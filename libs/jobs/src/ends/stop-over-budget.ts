@@ -28,16 +28,19 @@ export function stopOverBudget(
   });
 }
 
-/** Ends the run if it is over its budget. Returns whether it was. */
+/** Fails the run if its cost exceeds its budget. Returns whether it did. */
 export async function checkBudget(database: Database, jobId: string): Promise<boolean> {
   const now = database.now();
-  return database.transaction('system', (tx) => endIfOver(tx, jobId, now));
+  return database.transaction('system', (tx) => failIfOverBudget(tx, jobId, now));
 }
 
 type Budgeted = Pick<JobEntity, 'organizationId' | 'agentId'> & { maxCostMicros: MicroUsd; agentStatus: AgentStatus };
 
-/** Reads the run again under its lock, because it may have ended since. Skips it if another replica processes it. */
-async function endIfOver(tx: Transaction, jobId: string, now: Date): Promise<boolean> {
+/**
+ * Computes the run's cost again under the job's lock, because the run may have ended since. Skips a run that another
+ * replica processes.
+ */
+async function failIfOverBudget(tx: Transaction, jobId: string, now: Date): Promise<boolean> {
   const [run] = await tx.query<Budgeted>(
     `SELECT j.organization_id, j.agent_id, j.max_cost_micros, a.status AS agent_status
      FROM job j JOIN agent a ON a.id = j.agent_id

@@ -32,7 +32,7 @@ describe('A run of an installation', () => {
   const inOrganization = <T>(work: Parameters<typeof fixture.harness.db.transaction<T>>[1]) =>
     fixture.harness.db.transaction({ organizationId: fixture.organizationId }, work);
 
-  it('has the version that was pinned at its launch, and so have its retry and its replay', async () => {
+  it('a run, its retry and its replay have the pack version that was pinned at the launch', async () => {
     const installation = await install('new', 'old');
     const { installationId: workflowPackInstallationId, packId, versions } = installation;
     const jobId = await fixture.launch({ agentId, workflowPackInstallationId, maxRetries: 1 });
@@ -67,7 +67,7 @@ describe('A run of an installation', () => {
     expect((await jobOf(next)).bundle).toEqual(bundle(installation, 1));
   });
 
-  it('uses the installation of its launch, otherwise that of its workflow, otherwise none', async () => {
+  it('a run uses the pack installation of its launch, otherwise that of its workflow, otherwise none', async () => {
     const [ofLaunch, ofWorkflow] = [await install('launch'), await install('workflow')];
     const { id: workflowId } = await makeWorkflow(fixture.harness.db, {
       organizationId: fixture.organizationId,
@@ -83,7 +83,7 @@ describe('A run of an installation', () => {
     expect(await jobOf(await fixture.launch({ agentId }))).toEqual({ installation: null, bundle: null, lineage: {} });
   });
 
-  it('is rejected without a change if the installation does not exist or is not pinned', async () => {
+  it('a launch is rejected if its pack installation does not exist or has no pinned version', async () => {
     const before = await jobs();
     const unpinned = await install();
     const { id: organizationId } = await makeOrganization(fixture.harness.db);
@@ -94,7 +94,7 @@ describe('A run of an installation', () => {
     expect(await jobs()).toBe(before);
   });
 
-  it('needs no script of its workflow, and its command has the key of the bundle but no URL', async () => {
+  it('a run of a pack needs no script, and its command has the key of the bundle but no URL', async () => {
     const { id: workflowId } = await makeWorkflow(fixture.harness.db, {
       organizationId: fixture.organizationId,
       script: '',
@@ -113,7 +113,7 @@ describe('A run of an installation', () => {
     expect(JSON.stringify(command)).not.toMatch(/https?:/);
   });
 
-  it('is launched for each row of a batch, with the same version for all', async () => {
+  it('all runs of a batch have the same pack version', async () => {
     const installation = await install('batch');
     const { installationId: workflowPackInstallationId } = installation;
     const { id: workflowId } = await makeWorkflow(fixture.harness.db, {

@@ -11,7 +11,7 @@ export interface NewJob {
   agentId: string;
   variables: Record<string, string>;
   vaultKeys?: string[];
-  /** Keys with the values of their variables. */
+  /** Concurrency keys in which the variables are already filled in. */
   concurrencyKeys?: Required<ConcurrencyKey>[] | null;
   priority?: number;
   maxRetries?: number;
@@ -24,20 +24,23 @@ export interface NewJob {
   batchRow?: number | null;
   retryOf?: string | null;
   attempt?: number;
-  /** Bundle of the pack installation that the job runs; `lineage` describes it to the script. */
+  /**
+   * Pack bundle that the job runs instead of a script. `lineage` contains the environment variables that describe the
+   * bundle to the script.
+   */
   bundle?: JobBundle | null;
   lineage?: Record<string, string>;
   /** Time in milliseconds before which the job may not start. */
   delayMs?: number;
   source: LifecycleSource;
-  /** Trace that the job belongs to; by default the current one. */
+  /** Trace that the job belongs to; by default the current trace. */
   traceparent?: string | null;
 }
 
 export const defaultPriority = 5;
 export const defaultMaxRuntimeMs = 12 * 3600 * 1000;
 
-/** Inserts a queued job, records it in its agent's timeline, and enqueues the agent unless the job has a delay. */
+/** Inserts a queued job, records the job in its agent's timeline, and enqueues the agent unless the job has a delay. */
 export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
   const id = newId();
   const { organizationId, agentId, delayMs = 0, source } = job;
@@ -114,7 +117,7 @@ export interface JobChange {
   data?: Record<string, unknown>;
 }
 
-/** Returns a job's entry for its agent's timeline. The job events of the stream are created from these entries. */
+/** Returns the timeline entry for a job event. The job events of the event stream are created from these entries. */
 export function jobEntry({
   jobId,
   status,

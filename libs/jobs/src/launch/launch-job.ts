@@ -20,7 +20,7 @@ import { resolveKeys } from './resolve-keys';
 export interface LaunchInput extends LaunchJobBody {
   source?: LifecycleSource;
   scheduleId?: string;
-  /** Budget of the schedule. */
+  /** Budget that the schedule sets for its runs. */
   maxCostMicros?: MicroUsd | null;
 }
 
@@ -70,9 +70,11 @@ export async function launchJob(
   requireSomethingToRun(facts.workflowRuns || installationId !== null);
   requireVariables(facts.workflowVariables, variables);
   requireKeyNames(options.vaultKeys);
-  // The scheduler has checked this before, and skips the run if a secret is missing.
+  // Runs of a schedule are not checked here: the scheduler checks their secrets before and skips a run with a missing
+  // secret.
   if (!options.scheduleId) await requireSecrets(tx, organizationId, options.vaultKeys ?? []);
-  // The installation's row stays locked until the commit; concurrent launches must not wait for one that pins it.
+  // The installation's row is locked until the commit. This launch may have to wait for a transaction that pins a
+  // version, and other launches must not wait with it.
   if (installationId) tx.requireOwn();
   const installed = installationId ? lineageOf(await bundleOf(tx, organizationId, installationId)) : {};
   const maxCostMicros = leastOf(microsOrNot(maxCostUsd ?? null), scheduleMaxCost, facts.workflowMaxCost);
@@ -97,12 +99,12 @@ export async function launchJob(
   return { jobId, status: 'queued' };
 }
 
-/** Returns the smallest limit; null means no limit. */
+/** Returns the smallest of the limits. A limit of null means no limit. */
 export function leastOf(...limits: (MicroUsd | null)[]): MicroUsd | null {
   return limits.reduce((least, limit) => (limit !== null && (least === null || limit < least) ? limit : least), null);
 }
 
-/** Throws if a key is not a valid name of a secret, because the run could never get such a secret. */
+/** Throws if a key is not a valid name of a secret, because no secret with such a name can exist. */
 export function requireKeyNames(vaultKeys: readonly string[] = []): void {
   const errors = vaultKeys.flatMap((key, at) => {
     const error = refusedVariableName(key);
@@ -111,7 +113,7 @@ export function requireKeyNames(vaultKeys: readonly string[] = []): void {
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
-/** Throws if a variable is unknown to the workflow or missing (contract: 400). */
+/** Throws invalid_payload (400) if a variable is unknown to the workflow or missing. */
 export function requireVariables(names: readonly string[], values: Record<string, string>): void {
   const errors = [
     ...Object.keys(values)

@@ -42,7 +42,10 @@ describe('A month’s limit', () => {
         now: new Date(),
       }),
     );
-  /** The notices to webhook endpoints and to followers of the organization. Notices of the same time have no order. */
+  /**
+   * Returns the limit notices for webhook endpoints and for the readers of the organization's stream. Notices with the
+   * same time have no defined order.
+   */
   const notices = async () => ({
     endpoints: (
       await fixture.query<{ notice: string }>(
@@ -58,7 +61,7 @@ describe('A month’s limit', () => {
     ).map(({ notice }) => notice),
   });
 
-  it('emits limit.near once and limit.reached once, however many concurrent launches cross it', async () => {
+  it('concurrent launches that cross a monthly limit emit limit.near once and limit.reached once', async () => {
     await limitTo({ runs: 2000 });
     await batch(1590);
     expect(await notices()).toEqual({ endpoints: [], followers: [] });
@@ -75,7 +78,7 @@ describe('A month’s limit', () => {
     });
   });
 
-  it('emits limit.near once per limit value, even if reserved spend drops below the threshold and reaches it again', async () => {
+  it('limit.near is emitted once per limit value, even if reserved spend falls and rises again', async () => {
     await limitTo({ usd: 10 });
     for (const _ of [1, 2, 3]) {
       const [jobId] = await launch(1, { maxCostUsd: 8 });
@@ -91,7 +94,7 @@ describe('A month’s limit', () => {
     });
   });
 
-  it('emits its notices for the booked costs of runs, in whatever order they are booked', async () => {
+  it('the booked costs of runs emit the notices of the spend limit, in whatever order they are booked', async () => {
     await limitTo({ usd: 20 });
     const jobs = await launch(9);
     await Promise.all(jobs.slice(0, 7).map((jobId) => end(jobId, 2)));

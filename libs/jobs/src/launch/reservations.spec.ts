@@ -15,7 +15,7 @@ describe('A month’s limits', () => {
   });
   afterAll(() => fixture.close());
 
-  /** Deletes all jobs and all usage, and sets these limits. */
+  /** Deletes all jobs and all usage, and sets the monthly limits of runs and of spend. */
   const limitTo = async ({ runs = null, usd = null }: { runs?: number | null; usd?: number | null }) => {
     await fixture.query('DELETE FROM job');
     await fixture.query('DELETE FROM usage_event');
@@ -58,14 +58,14 @@ describe('A month’s limits', () => {
       }),
     );
 
-  it('admit exactly one of 200 concurrent launches if one run is left', async () => {
+  it('exactly one of 200 concurrent launches succeeds if one run of the monthly limit is left', async () => {
     await limitTo({ runs: 3 });
     await fixture.launch();
     await fixture.launch();
     expect(await many(200)).toEqual({ launched: 1, refused: 199 });
   });
 
-  it('count an ended run once, before and after its counter includes it', async () => {
+  it('the monthly run limit counts an ended run once, before and after the usage counter includes it', async () => {
     await limitTo({ runs: 2 });
     const jobId = await fixture.launch();
     await end(jobId, 'completed');
@@ -80,7 +80,7 @@ describe('A month’s limits', () => {
     expect(await many(5)).toEqual({ launched: 1, refused: 4 });
   });
 
-  it('apply to concurrent launches and batches, near the limit and far from it', async () => {
+  it('concurrent launches and batches use a monthly run limit almost completely and never exceed it', async () => {
     await limitTo({ runs: 700 });
     const [single, batches] = await Promise.all([many(250), outcomes(Array.from({ length: 6 }, () => batch(90)))]);
     const total = single.launched + 90 * batches.launched;
@@ -89,7 +89,7 @@ describe('A month’s limits', () => {
     expect(total).toBeGreaterThan(700 - 90);
   });
 
-  it('apply to the budgets of concurrent launches, and can be used up to the last micro-dollar', async () => {
+  it('the budgets of concurrent launches can use a spend limit up to the last micro-dollar, and no more', async () => {
     await limitTo({ usd: 10 });
     expect(await many(50, { maxCostUsd: 2.5 })).toEqual({ launched: 4, refused: 46 });
     await expect(fixture.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(
@@ -98,20 +98,20 @@ describe('A month’s limits', () => {
     expect(await reserved()).toBe(10_000_000);
   });
 
-  it('reject the smallest budget right after one that reserved the rest', async () => {
+  it('a launch with the smallest budget is rejected right after a launch that reserved the whole limit', async () => {
     await limitTo({ usd: 10 });
     await fixture.launch({ maxCostUsd: 10 });
     await expect(fixture.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(/leaves 0/);
   });
 
-  it('reject a batch whose total budget exceeds what is left of the spend limit', async () => {
+  it('a batch is rejected if its total budget exceeds what is left of the spend limit', async () => {
     await limitTo({ usd: 10 });
     await expect(batch(5, { maxCostUsd: 2.000001 })).rejects.toThrow(/The batch may cost 10.000005 USD/);
     expect(await reserved()).toBe(0);
     expect((await batch(5, { maxCostUsd: 2 })).queued).toBe(5);
   });
 
-  it('get back what a run did not spend once its cost is booked, however it ended, and not before', async () => {
+  it('a run’s unspent budget is released when its cost is booked, however the run ended', async () => {
     await limitTo({ usd: 10 });
     for (const to of ['completed', 'failed', 'cancelled'] as const) {
       const jobId = await fixture.launch({ maxCostUsd: 10 });
@@ -126,7 +126,7 @@ describe('A month’s limits', () => {
     await fixture.launch({ maxCostUsd: 10 });
   });
 
-  it('are reduced by the booked cost of a run', async () => {
+  it('the booked cost of a run reduces what is left of the spend limit', async () => {
     await limitTo({ usd: 10 });
     const jobId = await fixture.launch({ maxCostUsd: 10 });
     await end(jobId, 'completed', { totalCostUsd: 4 });
@@ -135,7 +135,7 @@ describe('A month’s limits', () => {
     await fixture.launch({ maxCostUsd: 6 });
   });
 
-  it('apply from the next launch on after they were lowered, however far away they were before', async () => {
+  it('a lowered monthly limit applies from the next launch on', async () => {
     await limitTo({ runs: 1_000_000, usd: 1_000_000 });
     for (let launched = 0; launched < 3; launched += 1) await fixture.launch({ maxCostUsd: 1 });
     await fixture.query('UPDATE organization_settings SET monthly_run_limit = 4');
@@ -146,14 +146,14 @@ describe('A month’s limits', () => {
     expect(await many(10, { maxCostUsd: 1 })).toEqual({ launched: 2, refused: 8 });
   });
 
-  it('count a running job like a queued one', async () => {
+  it('the monthly run limit counts a running job like a queued one', async () => {
     await limitTo({ runs: 3 });
     const jobId = await fixture.launch();
     await fixture.query("UPDATE job SET status = 'running', started_at = now() WHERE id = $1", [jobId]);
     expect(await many(3)).toEqual({ launched: 2, refused: 1 });
   });
 
-  it('do not count runs of another organization when a queued run starts', async () => {
+  it('runs of another organization do not count when a queued run starts', async () => {
     await limitTo({ runs: 1 });
     const jobId = await fixture.launch();
     const { id: other } = await makeOrganization(fixture.harness.db);
@@ -165,7 +165,7 @@ describe('A month’s limits', () => {
     expect(await fixture.dispatch.startNext(fixture.agentId)).toMatchObject({ action: 'start', jobId });
   });
 
-  it('apply to replays', async () => {
+  it('the monthly limits apply to replays', async () => {
     await limitTo({ runs: 2 });
     const jobId = await fixture.launch({ maxCostUsd: 1 });
     await end(jobId, 'completed');
@@ -179,7 +179,7 @@ describe('A month’s limits', () => {
     expect(Object.values(rows[0])).toEqual([1_000_000, 1_000_000]);
   });
 
-  it('apply to retries: if no run is left, the failure is final and its timeline entry states why', async () => {
+  it('a failed run is not retried if no run of the limit is left, and its timeline entry states why', async () => {
     await limitTo({ runs: 2 });
     const first = await fixture.launch({ maxRetries: 5 });
     expect(await end(first, 'failed')).toMatchObject({ retried: true });
@@ -192,7 +192,7 @@ describe('A month’s limits', () => {
     expect(entry!.data.notRetried).toContain("the month's limit of 2 runs is used up");
   });
 
-  it('leave a retry what the attempt before it did not spend, and no more', async () => {
+  it('a retry can spend what the attempt before it left of the spend limit, and no more', async () => {
     await limitTo({ usd: 10 });
     const first = await fixture.launch({ maxCostUsd: 6, maxRetries: 2 });
     expect(await end(first, 'failed', { totalCostUsd: 4 })).toMatchObject({ retried: true });
@@ -211,7 +211,7 @@ describe('A month’s limits', () => {
     ['the workflow’s', { launch: 3, workflow: 2 }, 2_000_000],
     ['the workflow’s, because the launch has none', { workflow: 0.5 }, 500_000],
     ['none', {}, null],
-  ])('are not needed for a budget: the smallest applies, here %s', async (_, { launch, workflow }: any, expected) => {
+  ])('the budget of a job is the smallest one, here %s', async (_, { launch, workflow }: any, expected) => {
     await limitTo({});
     await fixture.query('UPDATE workflow SET max_cost_micros = $1', [
       workflow === undefined ? null : workflow * 1_000_000,

@@ -3,7 +3,7 @@ import { AppError, type ConcurrencyKey, type FieldError, keyVariables } from '@m
 const maxKeyLength = 200;
 const maxKeys = 5;
 
-/** Returns the keys with the values of their variables. If a key has several limits, the smallest applies. */
+/** Returns the concurrency keys with their variables filled in. If a key has several limits, the smallest applies. */
 export function resolveKeys(
   { requested, workflowKeys }: { requested: readonly ConcurrencyKey[]; workflowKeys: readonly ConcurrencyKey[] },
   variables: Record<string, string>,

@@ -6,14 +6,14 @@ import { enqueueFirst } from '../dispatch/concurrency-keys';
 
 export interface ConcurrencyKeyRow {
   key: string;
-  /** The limit in effect: the smallest one. */
+  /** The limit in effect: the smallest limit that was set for the key. */
   limit: number;
   held: number;
   waiting: number;
   oldestWaitingSince: Date | null;
 }
 
-/** Lists the keys that runs hold or wait for, and those for which the organization has set a limit. */
+/** Lists the keys that runs hold or wait for, and the keys for which the organization has set a limit. */
 export function listConcurrencyKeys(
   database: Database,
   organizationId: string,
@@ -47,10 +47,7 @@ export function listKeyHolders(database: Database, organizationId: string, key: 
   );
 }
 
-/**
- * Sets the limit of the organization for a key. Runs that hold the key continue; waiting jobs are dispatched by the new
- * limit.
- */
+/** Sets the organization's limit for a key. Runs that hold the key continue; waiting jobs start by the new limit. */
 export async function setConcurrencyLimit(
   tx: Transaction,
   caller: Principal,

@@ -25,8 +25,8 @@ const columns = [
 const pageRows = 200;
 
 /**
- * Exports runs as CSV in the requested order, page by page. Each page starts after the end of the one before it, so
- * neither the rows nor the file are held in memory. Runs that are queued during the export are excluded.
+ * Exports runs as CSV in the requested order, page by page. Each page continues after the previous one, so neither the
+ * rows nor the file are held in memory. Runs that are queued during the export are left out.
  */
 export async function* exportJobs(
   database: Database,
@@ -39,13 +39,13 @@ export async function* exportJobs(
     const page = pageOf({ limit: pageRows, cursor }, ...sortKindsOf(sort));
     const rows = await listJobs(database, organizationId, { page, filter: bounded, sort });
     const { items, nextCursor } = paginate(rows, page, placeOf);
-    if (items.length > 0) yield items.map(lineOf).join('');
+    if (items.length > 0) yield items.map(toCsvLine).join('');
     if (nextCursor === null) return;
     cursor = nextCursor;
   }
 }
 
-function lineOf(row: ListedJob): string {
+function toCsvLine(row: ListedJob): string {
   const { startedAt, finishedAt } = row;
   const durationMs = startedAt && finishedAt && finishedAt.getTime() - startedAt.getTime();
   return csvLine([

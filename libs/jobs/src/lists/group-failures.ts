@@ -2,20 +2,26 @@ import { AppError, type FailureCauses, type FailureQuery } from '@muster/contrac
 import type { Database } from '@muster/database';
 import { firstIdAt } from '@muster/platform';
 
-/** Maximum number of failed runs that one response covers (the latest ones), and of causes that it contains. */
+/**
+ * Maximum number of failed runs that one response covers; the latest runs are used. Also the maximum number of causes
+ * in it.
+ */
 const maxRuns = 5_000;
 const maxCauses = 50;
 const dayMs = 24 * 60 * 60_000;
-/** Maximum time between the queueing and the end of a run; bounds the ids that are read. */
+/** Maximum assumed milliseconds between the queueing and the end of a run. It limits the range of ids that are read. */
 const maxRunMs = 7 * dayMs;
 const maxMessageLength = 500;
 
-/** The first line of a run's error, which states the cause; its error code if it has no message. */
+/** SQL: the first line of a run's error, or the error code if there is no message. */
 function messageSql(error: string, code: string): string {
   return `left(COALESCE(split_part(${error}, E'\\n', 1), ${code}, ''), ${maxMessageLength})`;
 }
 
-/** Key that is equal for runs that failed for the same reason: words with a digit (numbers, ids, times) are ignored. */
+/**
+ * SQL: a key that is equal for runs that failed for the same reason. Words with a digit (numbers, ids, times) are
+ * ignored.
+ */
 export function causeSql(error: string, code: string): string {
   const withoutNumbers = `regexp_replace(${messageSql(error, code)}, '[[:alnum:]_.:+/-]*[0-9][[:alnum:]_.:+/-]*', '#', 'g')`;
   return `left(md5(COALESCE(${code}, '') || ' ' || ${withoutNumbers}), 16)`;

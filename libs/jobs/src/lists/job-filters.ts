@@ -7,55 +7,61 @@ export type JobFilters = Omit<JobFilter, 'limit' | 'cursor' | 'sort'>;
 
 type Placed = (value: unknown) => string;
 
-/** Conditions that an index answers in the order of ids: the organization ($1), the times, and the narrowest filter. */
+/**
+ * Returns the conditions that an index can check in the order of ids: the organization ($1), the times, and the most
+ * selective filter.
+ */
 export function rangeOf(filter: JobFilters, placed: Placed): string[] {
   const { from, to, q } = filter;
   const range = ['organization_id = $1'];
   if (from) range.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - maxDriftMs)))}`);
   if (to) range.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + maxDriftMs)))}`);
-  // A complete id is searched only as the id of a run.
+  // Text that is a complete id is searched only among the ids of runs.
   if (q && isUuid(q)) range.push(`id = ${placed(q)}`);
-  const [first] = rangesOf(filter);
+  const [first] = requestedRanges(filter);
   if (!first) return range;
   const value = placed(first.read(filter));
   range.push(`${first.column} = ${value}`);
-  // If the owner belongs to another organization, no rows of this organization are read.
+  // If the filter names another organization's batch, agent or workflow, the list is empty and no row is scanned.
   if (first.owner) range.push(`EXISTS (SELECT FROM ${first.owner} o WHERE o.id = ${value} AND o.organization_id = $1)`);
   return range;
 }
 
-/** Conditions that are checked row by row within that range. */
+/** Returns the conditions that are checked on each row within the range of `rangeOf`. */
 export function rowConditions(filter: JobFilters, placed: Placed): string[] {
-  return [...timeAndText(filter, placed), ...equal(filter, rangesOf(filter).slice(1), placed)];
+  return [
+    ...timeAndTextConditions(filter, placed),
+    ...equalityConditions(filter, requestedRanges(filter).slice(1), placed),
+  ];
 }
 
-/** All conditions, checked row by row, for an order that is not the order of ids. */
+/** Returns all conditions as checks of each row, for lists that are not in the order of ids. */
 export function allConditions(filter: JobFilters, placed: Placed): string[] {
-  return [...timeAndText(filter, placed), ...equal(filter, rangesOf(filter), placed)];
+  return [...timeAndTextConditions(filter, placed), ...equalityConditions(filter, requestedRanges(filter), placed)];
 }
 
-function timeAndText({ from, to, q, error, variable, cause }: JobFilters, placed: Placed): string[] {
+function timeAndTextConditions({ from, to, q, error, variable, cause }: JobFilters, placed: Placed): string[] {
   return [
     ...(from ? [`queued_at >= ${placed(from)}`] : []),
     ...(to ? [`queued_at < ${placed(to)}`] : []),
-    ...(q ? [isUuid(q) ? `id = ${placed(q)}` : contains(placed(q))] : []),
+    ...(q ? [isUuid(q) ? `id = ${placed(q)}` : containsText(placed(q))] : []),
     ...(error ? [hasPart('error', placed(error))] : []),
     ...(variable ? [hasVariable(variable, placed)] : []),
     ...(cause ? [`${causeSql('error', 'error_code')} = ${placed(cause)}`] : []),
   ];
 }
 
-function equal(filter: JobFilters, columns: Range[], placed: Placed): string[] {
+function equalityConditions(filter: JobFilters, columns: Range[], placed: Placed): string[] {
   return columns.map(({ column, read }) => `${column} = ${placed(read(filter))}`);
 }
 
-function rangesOf(filter: JobFilters): Range[] {
+function requestedRanges(filter: JobFilters): Range[] {
   return ranges.filter((each) => each.read(filter) !== undefined);
 }
 
 /**
- * `NAME=text` matches a variable with this name whose value contains the text; other input matches the value of any
- * variable.
+ * Returns the condition for a search by variable. `NAME=text` matches if the value of this variable contains the text;
+ * other input matches if the value of any variable contains it.
  */
 function hasVariable(input: string, placed: Placed): string {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(input) ?? [];
@@ -67,14 +73,14 @@ function anyVariable(text: string): string {
   return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${hasPart('v.value', text)})`;
 }
 
-/** Matches part of the id, of the error, of the value of a variable, or of the name of the workflow. */
-function contains(q: string): string {
+/** SQL: the text is part of the run's id, its error, the value of one of its variables, or the name of its workflow. */
+function containsText(q: string): string {
   return `(strpos(id::text, lower(${q})) > 0 OR ${hasPart('error', q)} OR ${anyVariable(q)} OR workflow_id IN (
     SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', q)}))`;
 }
 
-/** Returns the requested status. Only failed runs have a cause. */
-function statusOf({ status, cause }: JobFilters): string | undefined {
+/** Returns the requested status. A filter by cause implies the status failed, because only failed runs have a cause. */
+function requestedStatus({ status, cause }: JobFilters): string | undefined {
   return status ?? (cause === undefined ? undefined : 'failed');
 }
 
@@ -85,17 +91,23 @@ interface Range {
 }
 
 /**
- * Maximum difference between a run's time and the time in its id: they come from two clocks, and inserting a batch
- * takes time.
+ * Maximum milliseconds between a run's time and the time in its id. The two come from different clocks, and inserting a
+ * batch takes time.
  */
 const maxDriftMs = 10 * 60_000;
 
-/** Columns with an index in the order of ids, the narrowest first. There are too many completed runs for an index. */
+/**
+ * Columns that have an index in the order of ids, the most selective first. There is no index for completed runs
+ * because there are too many.
+ */
 const ranges: Range[] = [
   { column: 'batch_id', read: ({ batchId }) => batchId, owner: 'batch' },
   { column: 'schedule_id', read: ({ scheduleId }) => scheduleId },
   { column: 'agent_id', read: ({ agentId }) => agentId, owner: 'agent' },
-  { column: 'status', read: (filter) => (statusOf(filter) === 'completed' ? undefined : statusOf(filter)) },
+  {
+    column: 'status',
+    read: (filter) => (requestedStatus(filter) === 'completed' ? undefined : requestedStatus(filter)),
+  },
   { column: 'workflow_id', read: ({ workflowId }) => workflowId, owner: 'workflow' },
-  { column: 'status', read: (filter) => (statusOf(filter) === 'completed' ? 'completed' : undefined) },
+  { column: 'status', read: (filter) => (requestedStatus(filter) === 'completed' ? 'completed' : undefined) },
 ];

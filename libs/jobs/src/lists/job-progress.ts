@@ -11,8 +11,8 @@ export interface ProgressFacts {
 }
 
 /**
- * Returns the reported percentage, or else the share of ended steps. A completed job has 100 %, and a failed job at
- * most the share of passed steps.
+ * Returns the percentage that the worker reported, or else the share of ended steps. A completed job has 100 %. A
+ * failed job has at most the share of passed steps.
  */
 export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFailed, currentStep }: ProgressFacts) {
   const over = stepsTotal === 0 ? 0 : (100 * (stepsPassed + stepsFailed)) / stepsTotal;
@@ -28,7 +28,7 @@ export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFail
   };
 }
 
-/** Counts the steps of the job with the id $1; with the condition false, none. */
+/** SQL: counts the steps of the job with the id $1. If the condition is false, no step is counted. */
 export function countedSteps(condition = 'true'): string {
   return `(
     SELECT count(*)::int AS steps_total, (count(*) FILTER (WHERE status = 'passed'))::int AS steps_passed,

@@ -3,7 +3,7 @@ import type { Database, JobEntity, Transaction } from '@muster/database';
 
 import { waitingForKey } from '../dispatch/concurrency-keys';
 
-/** A job as the API presents it, with its steps counted. */
+/** A job with its step counts, as the API returns it. */
 export interface JobRow extends Pick<
   JobEntity,
   | 'id'
@@ -44,7 +44,7 @@ export interface JobRow extends Pick<
 > {
   workflowName: string;
   agentName: string;
-  /** The value of its workflow's first variable. */
+  /** The value of the first variable of the job's workflow. */
   subject: string | null;
   stalled: boolean;
   stepsTotal: number;
@@ -58,11 +58,11 @@ export interface JobRow extends Pick<
 }
 
 export interface ListedJob extends JobRow {
-  /** The value that the list is sorted by, in the form of a page cursor; empty if the job has no such value. */
+  /** The value by which the list is sorted, in the form of a page cursor; empty if the job has no such value. */
   sortValue?: string;
 }
 
-/** Columns of a JobRow, for `FROM ${jobSource}`. */
+/** The columns of a JobRow for a statement with `FROM ${jobSource}`. */
 export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.workflow_revision, j.agent_id,
   j.schedule_id, j.batch_id, j.retry_of, j.attempt, j.priority, j.variables, j.max_retries, j.retry_delay_ms,
   j.max_runtime_ms, j.max_cost_micros, j.bundle, j.queued_at, j.started_at, j.finished_at, j.waiting_reason, j.waiting_since,
@@ -103,17 +103,17 @@ export async function findJob(database: Database, organizationId: string, id: st
 }
 
 /**
- * Locks the job before the next statement, in the same round trip. A statement that waits for a lock continues with the
- * snapshot of other rows from before the wait. So a statement that decides by other rows, or counts them, must have its
- * lock before it.
+ * Locks the job before the next statement, in the same round trip. A statement that waits for a lock still sees the
+ * other rows as they were before the wait. So a statement that reads or counts other rows needs a lock statement before
+ * it.
  */
 export function lockJobFirst(tx: Transaction, organizationId: string, id: string): void {
   tx.defer('SELECT FROM job WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId], 'lock_job');
 }
 
 /**
- * Returns the organization and the agent of a job, for a caller that is known by a signature alone. The agent is null for
- * a deleted job. Returns null if the job has never existed.
+ * Returns the organization and the agent of a job, for a caller that has only a signature and no key. The agent is null
+ * for a deleted job. Returns null if the job never existed.
  */
 export async function ownerOfJob(
   database: Database,

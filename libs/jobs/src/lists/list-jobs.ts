@@ -6,7 +6,7 @@ import { type JobFilters, rangeOf, rowConditions } from './job-filters';
 import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
 import { type JobSorting, listSortedJobs, sortingOf } from './list-sorted-jobs';
 
-/** Lists jobs, newest first by default: ids increase with time. */
+/** Lists jobs, by default the newest first, because ids increase with time. */
 export function listJobs(
   database: Database,
   organizationId: string,
@@ -38,7 +38,7 @@ export function listJobs(
   );
 }
 
-/** Returns the kinds of the values that a page cursor of this order contains. */
+/** Returns the types of the values in a page cursor of this sort order. */
 export function sortKindsOf(sort: JobSort = '-queuedAt'): JobSorting['cursor'] {
   return sortingOf(sort).cursor;
 }
@@ -51,10 +51,7 @@ export interface RunRow extends Pick<JobEntity, 'id' | 'status' | 'startedAt' | 
   stepsFailed: number;
 }
 
-/**
- * Lists the 20 most recent runs of the agent that have started, with the cost of their AI calls, latest start first
- * (interface 4.1).
- */
+/** Lists the agent's 20 most recently started runs with the cost of their model calls (interface 4.1). */
 export async function listAgentRuns(database: Database, organizationId: string, agentId: string): Promise<RunRow[]> {
   const rows = await database.query<RunRow>(
     { organizationId },

@@ -4,7 +4,7 @@ import type { Page, SortKind } from '@muster/platform';
 import { allConditions, type JobFilters, rangeOf, rowConditions } from './job-filters';
 import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
 
-/** A listed job with the page data that the statement returns. */
+/** A job of the list with the page information that the statement returns. */
 interface FoundJob extends ListedJob {
   pageRows: number;
   scanEnd: boolean;
@@ -16,19 +16,25 @@ export interface JobSorting {
   kind: 'queued' | 'other';
   name: SortName;
   descends: boolean;
-  /** Kinds of the values that a page cursor contains. */
+  /** Types of the values in a page cursor. */
   cursor: SortKind[];
 }
 
 interface Order {
-  /** An index in this order: `source` is the table or join, `key` the indexed column, `id` the id of the run. */
+  /**
+   * The source of the rows in this order: `source` is the table or join, `key` the indexed column, `id` the column with
+   * the run's id.
+   */
   source: string;
   key: string;
   id: string;
-  /** Expression for the same value of a row of `job`. */
+  /** Expression that computes the same value from a row of `job`. */
   value: string;
   type: 'timestamptz' | 'bigint';
-  /** Maximum number of rows that one response scans. Fewer for costs, because their runs are read with them. */
+  /**
+   * Maximum number of rows that one response scans. The maximum is smaller for costs, because each row is joined with
+   * its run.
+   */
   rows: number;
 }
 
@@ -45,11 +51,13 @@ const orders: Record<Exclude<SortName, 'queuedAt'>, Order> = {
   startedAt: ofTime('started_at'),
   finishedAt: ofTime('finished_at'),
   durationMs: ofCost('duration_ms', `(${millis('finished_at')} - ${millis('started_at')})::bigint`),
-  // The current cost of an open run is not a value to sort by.
+  // The cost of an open run still changes, so open runs have no value to sort by.
   totalCostUsd: ofCost('total_micros', 'CASE WHEN finished_at IS NOT NULL THEN total_cost_micros END'),
 };
 
-/** Maximum number of runs that are sorted; for more, the index of the order is scanned. */
+/**
+ * Maximum number of runs that are sorted after filtering. If more runs match, the index of the sort order is scanned.
+ */
 const maxSortedRuns = 2500;
 
 export function sortingOf(sort: JobSort): JobSorting {
@@ -66,9 +74,9 @@ interface ListRequest {
 }
 
 /**
- * Lists runs in the order of one of their values. Runs without the value come last, in the order of their ids. If an
- * index narrows the filter to few runs, these are sorted. Otherwise the index of the order is scanned within bounds,
- * and the runs without the value follow after its end.
+ * Lists runs in the order of one of their values. Runs without the value come last, in the order of their ids. If the
+ * filter narrows the list to few runs by an index, these runs are sorted. Otherwise the index of the sort order is
+ * scanned up to a maximum number of rows, and the runs without the value follow when the index has ended.
  */
 export async function listSortedJobs(
   database: Database,
@@ -77,18 +85,21 @@ export async function listSortedJobs(
 ): Promise<ListedJob[]> {
   const { page, sorting } = request;
   const order = orders[sorting.name as keyof typeof orders];
-  if (await areFew(database, organizationId, request))
-    return read(database, organizationId, request, sortedRows(order));
+  if (await hasFewRuns(database, organizationId, request))
+    return readPage(database, organizationId, request, sortedRows(order));
   const isBehind = page.after?.[0] === '';
-  const valued = isBehind ? [] : await read(database, organizationId, request, rowsByIndex(order));
+  const valued = isBehind ? [] : await readPage(database, organizationId, request, rowsByIndex(order));
   const isCut = valued.length > page.limit || (valued[0]?.pageRows ?? 0) > valued.length;
   if (isCut || valued.at(-1)?.scanEnd) return valued;
   const remaining = { ...request, page: { limit: page.limit - valued.length, after: isBehind ? page.after : null } };
-  const others = await read(database, organizationId, remaining, rowsWithout(order));
-  return joined(valued, others);
+  const others = await readPage(database, organizationId, remaining, rowsWithoutValue(order));
+  return joinParts(valued, others);
 }
 
-/** Statement for the rows of a page before they are read completely: `id`, `sort_key`, `matches` and `scan_end`. */
+/**
+ * Builds the statement that selects the ids of a page; the runs are read afterwards. Its columns are `id`, `sort_key`,
+ * `matches` and `scan_end`.
+ */
 type Listing = (input: {
   filter: JobFilters;
   after: { value: string; id: string } | null;
@@ -98,7 +109,7 @@ type Listing = (input: {
 }) => string;
 
 const direction = (descends: boolean) => (descends ? 'DESC' : 'ASC');
-const beyond = (descends: boolean) => (descends ? '<' : '>');
+const afterOperator = (descends: boolean) => (descends ? '<' : '>');
 
 function sortedRows({ value, type }: Order): Listing {
   return ({ filter, after, descends, limit, placed }) => {
@@ -115,7 +126,9 @@ function rowsByIndex({ source, key, id, type, rows }: Order): Listing {
     const owner = source === 'job' ? 'organization_id' : 'r.organization_id';
     const within = [`${owner} = $1`, `${key} IS NOT NULL`];
     if (after) {
-      within.push(`(${key}, ${id}) ${beyond(descends)} (${placed(after.value)}::${type}, ${placed(after.id)}::uuid)`);
+      within.push(
+        `(${key}, ${id}) ${afterOperator(descends)} (${placed(after.value)}::${type}, ${placed(after.id)}::uuid)`,
+      );
     }
     const order = `${key} ${direction(descends)}, ${id} ${direction(descends)}`;
     const listed = scanWithin({
@@ -127,16 +140,16 @@ function rowsByIndex({ source, key, id, type, rows }: Order): Listing {
       limit,
       rows,
     });
-    // A page without filters needs only the columns of the order; the runs are joined afterwards.
+    // Only the columns of the index are selected here. The runs are joined afterwards, for the rows of the page.
     return `SELECT ${id} AS id, ${key} AS sort_key, matches, scan_end FROM (${listed}) listed`;
   };
 }
 
-function rowsWithout({ source, key, rows, type }: Order): Listing {
+function rowsWithoutValue({ source, key, rows, type }: Order): Listing {
   return ({ filter, after, descends, limit, placed }) => {
     const within = ['organization_id = $1'];
-    if (after) within.push(`id ${beyond(descends)} ${placed(after.id)}::uuid`);
-    // A subquery per row: Postgres would plan an EXISTS as a scan of all costs.
+    if (after) within.push(`id ${afterOperator(descends)} ${placed(after.id)}::uuid`);
+    // A subquery for each row, because Postgres would plan an EXISTS as a scan of all costs.
     const cost = `(SELECT r.${key} FROM run_cost r WHERE r.job_id = scanned.id)`;
     const conditions = [`${source === 'job' ? key : cost} IS NULL`, ...allConditions(filter, placed)];
     const order = `id ${direction(descends)}`;
@@ -145,7 +158,7 @@ function rowsWithout({ source, key, rows, type }: Order): Listing {
   };
 }
 
-async function read(
+async function readPage(
   database: Database,
   organizationId: string,
   { page, filter, sorting: { name, descends } }: ListRequest,
@@ -167,7 +180,7 @@ async function read(
   );
 }
 
-async function areFew(database: Database, organizationId: string, { filter }: ListRequest): Promise<boolean> {
+async function hasFewRuns(database: Database, organizationId: string, { filter }: ListRequest): Promise<boolean> {
   const values: unknown[] = [organizationId];
   const range = rangeOf(filter, (value) => `$${values.push(value)}`);
   const [found] = await database.query<{ count: number }>(
@@ -178,8 +191,11 @@ async function areFew(database: Database, organizationId: string, { filter }: Li
   return found!.count <= maxSortedRuns;
 }
 
-/** Joins both parts to one page. An early end of the second part is an early end of the page. */
-function joined(valued: FoundJob[], others: FoundJob[]): ListedJob[] {
+/**
+ * Joins the runs with a value and the runs without it to one page. If the second part was cut short, the whole page
+ * was.
+ */
+function joinParts(valued: FoundJob[], others: FoundJob[]): ListedJob[] {
   const [first, ...following] = [...valued, ...others];
   if (!first) return [];
   return [{ ...first, pageRows: valued.length + (others[0]?.pageRows ?? 0) }, ...following];

@@ -14,7 +14,7 @@ export async function listSteps(
   organizationId: string,
   { jobId, page }: { jobId: string; page: Page },
 ): Promise<StepRow[]> {
-  // A job without steps returns one row of nulls, and an unknown job none.
+  // The statement returns one row of nulls for a job without steps, and no row for an unknown job.
   const rows = await database.query<StepRow>(
     { organizationId },
     pageWithin(

@@ -11,7 +11,7 @@ describe('measureRuns', () => {
   });
   afterAll(() => harness.close());
 
-  it('counts the runs of all organizations by their status and by what they wait for', async () => {
+  it('the runs of all organizations are counted by their status and by what they wait for', async () => {
     const make = async (job: object) => {
       const { id: organizationId } = await makeOrganization(harness.db);
       await makeJob(harness.db, { organizationId, ...job });

@@ -3,16 +3,16 @@ import type { Database, JobEntity } from '@muster/database';
 
 export interface MeasuredRuns {
   running: number;
-  /** Queued runs by waiting reason; a run without a reason (`nothing`) is about to start. */
+  /** Queued runs by waiting reason. A run without a waiting reason is counted as `nothing`; it is about to start. */
   waiting: Record<WaitingReason | 'nothing', { count: number; ageSeconds: number }>;
   reservedMicros: MicroUsd;
-  /** Machines that were not released although their run has ended. */
+  /** Number of agents that are still assigned to a run that ended more than a minute ago. */
   heldMachines: number;
-  /** Runs that are still running although their worker reported the end and got a response. */
+  /** Number of runs that are still running although their run command ended more than five minutes ago. */
   unapplied: number;
 }
 
-/** Counts the open runs of all organizations, and the violations of what must hold for ended ones. */
+/** Counts the open runs of all organizations, and the rows that contradict the end of a run. */
 export async function measureRuns(database: Database): Promise<MeasuredRuns> {
   const [waiting, [open], [violations]] = await Promise.all([
     database.query<Pick<JobEntity, 'waitingReason'> & { count: number; ageSeconds: number }>(
@@ -43,7 +43,7 @@ const openRuns = `
          (SELECT COALESCE(sum(reserved_micros), 0)::bigint FROM job
           WHERE status IN ('queued', 'running') OR reserved_micros > 0) AS reserved_micros`;
 
-/** Reads only open runs and the runs that machines refer to, so that old runs are not scanned. */
+/** Reads only open runs and the runs that are assigned to agents, so that old runs are not scanned. */
 const violationsSql = `
   SELECT (SELECT count(*)::int FROM agent a JOIN job j ON j.id = a.current_job_id
           WHERE j.finished_at < muster_now() - interval '1 minute') AS held_machines,

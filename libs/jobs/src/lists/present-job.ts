@@ -99,7 +99,10 @@ export function presentRun(row: RunRow): RunListItem {
   };
 }
 
-/** Returns null if the URL cannot be signed (interface, section 2). */
+/**
+ * Returns a presigned URL for the screenshot. Null if there is no screenshot or its URL cannot be signed (interface,
+ * section 2).
+ */
 async function screenshotUrlOf({ screenshotKey }: JobRow, storage: ObjectStorage): Promise<string | null> {
   if (!screenshotKey) return null;
   return storage.presignGet(screenshotKey, { expiresInSeconds: screenshotSeconds }).catch(() => null);

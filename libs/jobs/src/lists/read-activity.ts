@@ -11,7 +11,7 @@ interface HourRow {
   cancelled: number;
 }
 
-/** Counts how the runs of each hour ended; hours without an ended run are left out. */
+/** Counts the ended runs of each hour by their status. Hours without an ended run are left out. */
 export async function readActivity(
   database: Database,
   organizationId: string,

@@ -7,8 +7,8 @@ import type { Answerer } from './answer-question';
 import { findQuestion, presentQuestion, type QuestionRow } from './question-row';
 
 /**
- * The recipient of a question and the notification channel that it was sent by. The recipient is empty if the channel
- * is a room.
+ * The contents of a link: the question, the notification channel that the link was sent by, and the recipient. The
+ * recipient is empty if the channel is a chat room.
  */
 interface AnswerLink {
   questionId: string;
@@ -16,26 +16,32 @@ interface AnswerLink {
   recipient: string;
 }
 
-/** Length of the truncated HMAC in bytes: too long to guess, and short enough for a link. */
+/** Length of the truncated HMAC in bytes: long enough not to be guessed, and short enough for a link. */
 const macBytes = 18;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Returns the token of a link that lets its reader answer one question. It has no use once the question has ended. */
+/**
+ * Returns the token of a link with which a person can answer one question. The token is useless once the question has
+ * ended.
+ */
 export function signAnswerLink(keyRing: KeyRing, { questionId, channelId, recipient }: AnswerLink): string {
   const ids = Buffer.from(`${questionId}${channelId}`.replaceAll('-', ''), 'hex');
   const payload = Buffer.concat([ids, Buffer.from(recipient)]);
-  const [mac] = macsOf(keyRing, payload);
+  const [mac] = computeMacs(keyRing, payload);
   return Buffer.concat([mac!, payload]).toString('base64url');
 }
 
-/** Whether the message of a question may contain a link: its recipient is in the question's audience. */
+/**
+ * Whether a question's message to this recipient may contain a link: everyone may answer the question, or the recipient
+ * is in its audience.
+ */
 export function mayAnswerByLink(to: readonly string[], recipient: string): boolean {
   return to.length === 0 || (recipient !== '' && to.includes(recipient.toLowerCase()));
 }
 
 /**
- * Returns the question of a link and the answerer that its reader is. A link is valid as long as its reader is a
- * recipient of the channel that it was sent by.
+ * Returns the question of a link, and the recipient as the answerer. The link is valid while the recipient is still one
+ * of the recipients of its notification channel.
  */
 export async function findByAnswerLink(
   database: Database,
@@ -71,22 +77,22 @@ export async function presentLinkedQuestion(row: QuestionRow, storage: ObjectSto
 function readAnswerLink(keyRing: KeyRing, token: string): AnswerLink {
   const bytes = Buffer.from(token, 'base64url');
   const [mac, payload] = [bytes.subarray(0, macBytes), bytes.subarray(macBytes)];
-  const isOurs = mac.length === macBytes && macsOf(keyRing, payload).some((own) => timingSafeEqual(own, mac));
-  // Base64 can write the same bytes in several ways; only the canonical form is accepted.
+  const isOurs = mac.length === macBytes && computeMacs(keyRing, payload).some((own) => timingSafeEqual(own, mac));
+  // Several base64 texts can encode the same bytes; only the canonical text is accepted.
   if (!isOurs || bytes.toString('base64url') !== token) throw noSuchLink();
   const ids = payload.subarray(0, 32).toString('hex');
-  const [questionId, channelId] = [ids.slice(0, 32), ids.slice(32)].map(dashed) as [string, string];
+  const [questionId, channelId] = [ids.slice(0, 32), ids.slice(32)].map(toUuid) as [string, string];
   if (!uuid.test(questionId) || !uuid.test(channelId)) throw noSuchLink();
   return { questionId, channelId, recipient: payload.subarray(32).toString('utf8') };
 }
 
-/** Returns one MAC per master key, the active key first: links stay valid after a change of keys. */
-function macsOf(keyRing: KeyRing, payload: Buffer): Buffer[] {
+/** Returns one MAC per master key, the active key's first, so that links stay valid after the keys are rotated. */
+function computeMacs(keyRing: KeyRing, payload: Buffer): Buffer[] {
   const keys = keyRing.derive('answer-link', 'v1');
   return keys.map((key) => createHmac('sha256', key).update(payload).digest().subarray(0, macBytes));
 }
 
-function dashed(hex: string): string {
+function toUuid(hex: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 

@@ -9,12 +9,13 @@ import { checkAnswer } from './check-answer';
 import { audiencesOf, questionColumns, type QuestionRow } from './question-row';
 import { notifyQuestion } from './notify-question';
 
-/** The sender of an answer, and the channel that it arrived by. */
+/** The sender of an answer and the channel through which the answer arrived. */
 export interface Answerer {
   actor: Actor | Principal;
   via: AnswerWay;
   /**
-   * Audience entries that include the sender; null if the question itself names the sender, such as an inbound address.
+   * The audience entries that include the sender. Null if no audience applies, because the question was asked for codes
+   * of the sender's inbound address.
    */
   audiences: string[] | null;
 }
@@ -25,17 +26,19 @@ export function answererOf(caller: Principal): Answerer {
 
 type Locked = QuestionRow & Pick<QuestionEntity, 'questionKey'>;
 
-/** Time for which an answer is delivered to a worker that is offline. The run's end withdraws it earlier. */
+/**
+ * Milliseconds for which an answer waits for a worker that is offline. The end of the run withdraws the answer earlier.
+ */
 const deliverForMs = 24 * 3_600_000;
 
-/** Answers an open question, once. */
+/** Answers an open question. Throws if the question is already answered or has ended. */
 export async function answerQuestion(
   tx: Transaction,
   keyRing: KeyRing,
   answerer: Answerer,
   { id, answer }: { id: string; answer: unknown },
 ): Promise<QuestionRow> {
-  const question = await lockFor(tx, answerer, id);
+  const question = await lockOpenQuestion(tx, answerer, id);
   const value = checkAnswer(question, answer);
   const isCode = question.kind === 'code';
   const { actor, via } = answerer;
@@ -55,14 +58,14 @@ export async function answerQuestion(
   });
 }
 
-/** Declines an open question; its script is notified immediately. */
+/** Declines an open question. The script is notified immediately. */
 export async function declineQuestion(
   tx: Transaction,
   keyRing: KeyRing,
   answerer: Answerer,
   { id, reason = null }: { id: string; reason?: string | null },
 ): Promise<QuestionRow> {
-  const question = await lockFor(tx, answerer, id);
+  const question = await lockOpenQuestion(tx, answerer, id);
   const { actor, via } = answerer;
   audit(tx, actor, { action: 'question.decline', target: { type: 'question', id }, changes: { reason, via } });
   return endQuestion(tx, keyRing, question, {
@@ -71,7 +74,7 @@ export async function declineQuestion(
   });
 }
 
-/** Expires a question whose time is over; returns null if it has ended otherwise. */
+/** Expires an open question whose time has passed. Returns null if the question has already ended. */
 export async function expireQuestion(
   tx: Transaction,
   keyRing: KeyRing,
@@ -85,7 +88,7 @@ export async function expireQuestion(
   });
 }
 
-/** Locks the run before the question, like all code that ends runs or creates questions. */
+/** Locks the run first and then the question, in the same order as all code that ends runs or creates questions. */
 async function lockQuestion(tx: Transaction, organizationId: string, id: string): Promise<Locked | undefined> {
   const [found] = await tx.query<Pick<QuestionEntity, 'jobId'>>(
     'SELECT job_id FROM question WHERE id = $1 AND organization_id = $2',
@@ -102,7 +105,7 @@ async function lockQuestion(tx: Transaction, organizationId: string, id: string)
   return row;
 }
 
-async function lockFor(tx: Transaction, { actor, audiences }: Answerer, id: string): Promise<Locked> {
+async function lockOpenQuestion(tx: Transaction, { actor, audiences }: Answerer, id: string): Promise<Locked> {
   const question = await lockQuestion(tx, actor.organizationId, id);
   if (!question) throw noSuch('question');
   const { audience, status, expiresAt } = question;
@@ -118,7 +121,9 @@ async function lockFor(tx: Transaction, { actor, audiences }: Answerer, id: stri
 
 interface QuestionEnd extends Pick<QuestionEntity, 'answer' | 'answeredBy' | 'answeredVia' | 'reason'> {
   status: Exclude<QuestionStatus, 'open'>;
-  /** The code, which is stored encrypted and delivered to its run alone. */
+  /**
+   * The answered code; it is stored only encrypted and delivered only to the run. Null for other kinds of questions.
+   */
   code: string | null;
   /** The value that the script receives. */
   value: unknown;
@@ -139,7 +144,7 @@ async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: 
     'end_question',
   );
   if (jobId) {
-    // The wait for the answer does not count as time without progress.
+    // The time for which the run waited for the answer does not count as time without progress.
     tx.defer('UPDATE job SET last_progress_at = muster_now() WHERE id = $1', [jobId], 'asked_job_goes_on');
     await issueCommand(tx, {
       ...{ organizationId, agentId, jobId, kind: 'answer' },
@@ -158,7 +163,7 @@ async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: 
   return ended;
 }
 
-/** Associated data of an encrypted code: it cannot be decrypted for another question. */
+/** Returns the associated data for encrypting a code, so that the code cannot be decrypted for another question. */
 export function codeAssociatedData(questionId: string): string {
   return `question/${questionId}`;
 }

@@ -25,7 +25,10 @@ import { answerFromStored } from './receive-message';
 import { type Reporter, requireOwnKey } from '../reports/reporter';
 import { notifyQuestion } from './notify-question';
 
-/** Time between the expiry of a question and its run's end, so that the script can continue with its default. */
+/**
+ * Milliseconds between the expiry of a question and the time limit of its run, so that the script can continue with its
+ * default answer.
+ */
 const marginMs = 5000;
 const maxOpen = 50;
 
@@ -40,7 +43,8 @@ interface Asking extends Pick<
 type StoredQuestion = Pick<QuestionEntity, 'id' | 'status' | 'expiresAt' | 'cut'>;
 
 /**
- * Creates a question; its run waits for a person from then on. Repeated requests with the same key create one question.
+ * Creates a question. The run waits for a person until the question ends. Repeated requests with the same key create
+ * one question.
  */
 export function askQuestion(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
@@ -52,7 +56,7 @@ export function askQuestion(
   const offer = checkOffer(body);
   const audience = checkAudience(body.to ?? []);
   return database.transaction({ organizationId }, async (tx) => {
-    const job = await lockAsking(tx, { organizationId, agentId, jobId });
+    const job = await lockAskingJob(tx, { organizationId, agentId, jobId });
     if (!job) throw noSuch('job');
     const [existing] = await tx.query<StoredQuestion>(
       'SELECT id, status, expires_at, cut FROM question WHERE job_id = $1 AND question_key = $2',
@@ -60,8 +64,8 @@ export function askQuestion(
       'known_question',
     );
     if (existing) return presentAsked(existing);
-    requireAsking(job);
-    const { expiresAt, cut } = expiryOf(job, { timeoutMs: body.timeoutSeconds * 1000, now: tx.now });
+    requireMayAsk(job);
+    const { expiresAt, cut } = computeExpiry(job, { timeoutMs: body.timeoutSeconds * 1000, now: tx.now });
     const inboundId = body.inbound
       ? await findInbound(tx, { organizationId, name: body.inbound, kind: body.kind })
       : null;
@@ -132,7 +136,7 @@ function insertQuestion(tx: Transaction, row: NewQuestion): void {
   emitEvent(tx, { organizationId, type: 'question.asked', subjects: [{ id, details: { status: 'open' } }] });
 }
 
-async function lockAsking(
+async function lockAskingJob(
   tx: Transaction,
   { organizationId, agentId, jobId }: Reporter & { jobId: string },
 ): Promise<Asking | undefined> {
@@ -161,7 +165,7 @@ async function findInbound(
   return row.id;
 }
 
-function requireAsking({ status, dispatched, cancelRequestedAt, openQuestions }: Asking): void {
+function requireMayAsk({ status, dispatched, cancelRequestedAt, openQuestions }: Asking): void {
   if (isTerminal(status))
     throw new AppError('conflict', { detail: `The run has already ended with the status ${status}.` });
   if (!dispatched) throw new AppError('conflict', { detail: 'The job is not running yet.' });
@@ -172,10 +176,10 @@ function requireAsking({ status, dispatched, cancelRequestedAt, openQuestions }:
 }
 
 /**
- * Returns when the question expires. The time limit of the run keeps counting during the wait, so the question expires
- * first.
+ * Returns when the question expires. The time limit of the run keeps counting while the run waits, so the question
+ * expires before it.
  */
-function expiryOf(
+function computeExpiry(
   { startedAt, maxRuntimeMs }: Pick<JobEntity, 'startedAt' | 'maxRuntimeMs'>,
   { timeoutMs, now }: { timeoutMs: number; now: Date },
 ): { expiresAt: Date; cut: boolean } {

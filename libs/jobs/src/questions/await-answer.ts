@@ -13,7 +13,10 @@ export interface AwaitParts {
   pubSub: PubSub;
 }
 
-/** Returns the question for its worker as soon as it has ended, or its current state when the wait is over. */
+/**
+ * Waits until the question has ended and returns it to its worker. If the wait ends first, returns the question's
+ * current state.
+ */
 export async function awaitAnswer(
   { database, keyRing, pubSub }: AwaitParts,
   reporter: Reporter,

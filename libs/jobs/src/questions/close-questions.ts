@@ -2,7 +2,7 @@ import { withdrawAnswers } from '@muster/agents';
 import type { QuestionEntity, Transaction } from '@muster/database';
 import { notifyQuestion } from './notify-question';
 
-/** Cancels the open questions of a run that ends or is cancelled. The caller holds the lock of the run. */
+/** Cancels the open questions of a run that ends or is cancelled. The caller must hold the run's lock. */
 export async function cancelQuestions(
   tx: Transaction,
   { organizationId, jobId, reason }: { organizationId: string; jobId: string; reason: string },
@@ -20,8 +20,8 @@ export async function cancelQuestions(
 }
 
 /**
- * Deletes the codes of an ended run from its questions, withdraws its undelivered answers, and cancels its open
- * questions.
+ * Cancels the open questions of an ended run, deletes the codes from its answered questions, and withdraws answers that
+ * were not delivered.
  */
 export async function closeQuestions(
   tx: Transaction,

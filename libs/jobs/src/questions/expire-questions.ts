@@ -5,7 +5,7 @@ import { expireQuestion } from './answer-question';
 
 type Due = Pick<QuestionEntity, 'id' | 'organizationId'> & { at: string };
 
-/** Expires the open questions that were not answered in time. */
+/** Expires the open questions whose time has passed. */
 export function expireQuestions(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
   round = new Round('expire questions'),

@@ -3,7 +3,7 @@ import { AppError, isTerminal, noSuch } from '@muster/contracts';
 import type { Database, JobEntity } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 
-/** Returns the current TOTP code for a run. The secret is not returned. */
+/** Returns the current TOTP code to a run, without the secret that the code is computed from. */
 export function giveTotp(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
   caller: Principal,

@@ -9,7 +9,7 @@ export type InboundCodeRow = Omit<InboundCodeEntity, 'sealed'>;
 
 const columns = 'id, organization_id, name, pattern, senders, created_at';
 
-/** Creates an address for messages with codes. Only this response contains its secret. */
+/** Creates an inbound address for messages with codes. Only this response contains the secret of the address. */
 export async function createInboundCode(
   tx: Transaction,
   keyRing: KeyRing,
@@ -55,7 +55,7 @@ export async function deleteInboundCode(tx: Transaction, caller: Principal, id: 
   audit(tx, caller, { action: 'inbound_code.delete', target: { type: 'inbound_code', id } });
 }
 
-/** Throws if a pattern could take very long on some text and so block the process. */
+/** Throws if the pattern is one that could take very long to match some text and so block the process. */
 function requirePattern(pattern: string): void {
   const message = 'pattern must be a regular expression without repeated groups, back references and lookarounds';
   const nested = /\)[*+{?]|\\[1-9k]|\(\?[=!<]/.test(pattern);

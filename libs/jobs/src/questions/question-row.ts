@@ -4,7 +4,7 @@ import { type Database, type QuestionEntity, scanWithin } from '@muster/database
 import type { Page } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 
-/** A question as the API presents it. */
+/** A question with the columns that the API returns. */
 export type QuestionRow = Omit<QuestionEntity, 'sealed' | 'defaultAnswer' | 'questionKey' | 'inboundId'>;
 
 export const questionColumns = `q.id, q.organization_id, q.job_id, q.session_id, q.agent_id, q.workflow_id, q.question,
@@ -37,7 +37,7 @@ export function listQuestions(
   if (page.after) within.push(`id ${order === 'asc' ? '>' : '<'} ${placed(page.after[0])}`);
   if (status === 'open') within.push("status = 'open'");
   else if (status) conditions.push(`status = ${placed(status)}`);
-  // A run has few questions, and an index finds them.
+  // The list is limited to one run, which has few questions; an index finds them.
   if (jobId) within.push(`job_id = ${placed(jobId)}`);
   if (mine === 'true') conditions.push(answerableBy(caller, placed));
   const limit = placed(page.limit + 1);
@@ -51,15 +51,13 @@ export function listQuestions(
   );
 }
 
-/**
- * Condition for the questions that a caller may answer. Viewers may answer none, even if the audience includes them.
- */
+/** SQL condition: the caller may answer the question. Viewers may not answer, even if the audience includes them. */
 function answerableBy(caller: Principal, placed: (value: unknown) => string): string {
   if (!hasRole(caller.role, 'member')) return 'false';
   return `(cardinality(audience) = 0 OR audience && ${placed(audiencesOf(caller))}::text[])`;
 }
 
-/** Returns the audience entries that include a caller: its role, the roles below it, and its e-mail address. */
+/** Returns the audience entries that include the caller: its role, the lower roles, and its e-mail address. */
 export function audiencesOf(caller: { role: Principal['role']; email?: string }): string[] {
   const own = roles.slice(0, roles.indexOf(caller.role) + 1).map((role) => `role:${role}`);
   return caller.email ? [...own, caller.email.toLowerCase()] : own;

@@ -4,11 +4,11 @@ import { verify } from '@muster/access';
 export interface Message {
   from: string;
   text: string;
-  /** Identifies the message; equal for each of its repetitions. */
+  /** Hash that identifies the message; it is equal if the gateway sends the message again. */
   fingerprint: string;
 }
 
-/** A request of a gateway, as received. */
+/** The HTTP request of a gateway, as received. */
 export interface Posted {
   url: string;
   contentType: string;
@@ -19,27 +19,30 @@ export interface Posted {
 const toleranceSeconds = 300;
 
 /**
- * Reads a gateway's message, which is recognized by the gateway's kind of signature. Returns null if the signature is
- * not valid.
+ * Reads the message in a gateway's request and verifies its signature. The form of the signature shows which gateway
+ * sent it. Returns null if the signature is not valid.
  */
 export async function readMessage(posted: Posted, secret: string, now: Date): Promise<Message | null> {
   if (/^\s*application\/json\b/i.test(posted.contentType)) return readJson(posted, secret, now);
-  const form = await formOf(posted);
+  const form = await parseForm(posted);
   if (!form) return null;
   if (posted.header('x-twilio-signature')) return readTwilio(posted, form, secret);
   if (posted.header('x-twilio-email-event-webhook-signature')) return readSendGrid(posted, form, { secret, now });
   return readMailgun(form, secret, now);
 }
 
-/** Reads the service's own format: JSON with the service's signature. */
+/** Reads a message in the service's own format: JSON with a signature of the service's scheme. */
 function readJson({ bytes, header }: Posted, secret: string, now: Date): Message | null {
   const signature = header('x-service-signature');
   if (verify([secret], signature, bytes, now) !== 'valid') return null;
-  const { from, text } = parse(bytes) as { from?: unknown; text?: unknown };
+  const { from, text } = parseJsonObject(bytes) as { from?: unknown; text?: unknown };
   return { from: textOf(from), text: textOf(text), fingerprint: hash(signature!) };
 }
 
-/** Twilio signs the URL and all fields in the order of their names with HMAC-SHA1 and the token of the account. */
+/**
+ * Reads a message of Twilio, which signs the URL and all fields in the order of their names by HMAC-SHA1 with the
+ * account's token.
+ */
 function readTwilio({ url, header }: Posted, form: Map<string, string>, secret: string): Message | null {
   const fields = [...form].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   const signed = url + fields.map(([name, value]) => name + value).join('');
@@ -49,7 +52,9 @@ function readTwilio({ url, header }: Posted, form: Map<string, string>, secret: 
   return { from: form.get('From') ?? '', text: form.get('Body') ?? '', fingerprint: hash(id) };
 }
 
-/** Mailgun signs the timestamp and the token with HMAC-SHA256 and the signing key. */
+/**
+ * Reads a message of Mailgun, which signs the timestamp and the token by HMAC-SHA256 with the account's signing key.
+ */
 function readMailgun(form: Map<string, string>, secret: string, now: Date): Message | null {
   const [timestamp, token, signature] = ['timestamp', 'token', 'signature'].map((name) => form.get(name) ?? '');
   const expected = createHmac('sha256', secret)
@@ -60,7 +65,9 @@ function readMailgun(form: Map<string, string>, secret: string, now: Date): Mess
   return { from: addressIn(form.get('from') ?? form.get('sender') ?? ''), text, fingerprint: hash(token) };
 }
 
-/** SendGrid signs the timestamp and the body with ECDSA; the secret is the public key. */
+/**
+ * Reads a message of SendGrid, which signs the timestamp and the body by ECDSA; the stored secret is the public key.
+ */
 function readSendGrid(
   { bytes, header }: Posted,
   form: Map<string, string>,
@@ -74,7 +81,7 @@ function readSendGrid(
     const signed = Buffer.concat([Buffer.from(timestamp), bytes]);
     if (!verifySignature('sha256', signed, key, Buffer.from(signature, 'base64'))) return null;
   } catch {
-    // The secret is not a public key, so no signature of SendGrid can be valid.
+    // The stored secret is not a public key, so the signature cannot be valid.
     return null;
   }
   const text = [form.get('subject'), form.get('text') ?? form.get('html')?.replace(/<[^>]*>/g, ' ')].join('\n');
@@ -82,16 +89,16 @@ function readSendGrid(
 }
 
 /**
- * Returns the code in a text: the first group of the pattern or its whole match; without a pattern, a word of 4 to 8
- * digits.
+ * Returns the code in a text: the first group of the pattern, or the whole match if the pattern has no group. Without a
+ * pattern, the code is a word of 4 to 8 digits.
  */
-export function codeIn(text: string, pattern: string | null): string | null {
+export function findCode(text: string, pattern: string | null): string | null {
   const found = pattern === null ? /(?<!\w)(\d{4,8})(?!\w)/.exec(text) : new RegExp(pattern, 'u').exec(text);
   const code = found?.[1] ?? found?.[0] ?? null;
   return code !== null && /^[A-Za-z0-9]{4,10}$/.test(code) ? code : null;
 }
 
-async function formOf({ contentType, bytes }: Posted): Promise<Map<string, string> | null> {
+async function parseForm({ contentType, bytes }: Posted): Promise<Map<string, string> | null> {
   if (!/^\s*(application\/x-www-form-urlencoded|multipart\/form-data)\b/i.test(contentType)) return null;
   try {
     const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData();
@@ -112,12 +119,12 @@ function isEqual(actual: Buffer, expected: Buffer): boolean {
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
-/** Returns the address between the brackets of `Payer <codes@payer.example>`. */
+/** Returns the address between the brackets, such as `codes@payer.example` in `Payer <codes@payer.example>`. */
 function addressIn(from: string): string {
   return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from.trim();
 }
 
-function parse(bytes: Buffer): object {
+function parseJsonObject(bytes: Buffer): object {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'));
     return typeof value === 'object' && value !== null ? value : {};

@@ -5,9 +5,9 @@ import { isUuid } from '@muster/platform';
 import { isSealedText, type KeyRing, openText, sealText } from '@muster/vault';
 import { answerQuestion, type Answerer } from './answer-question';
 import { inboundAssociatedData } from './inbound-codes';
-import { codeIn, type Message, type Posted, readMessage } from './read-message';
+import { findCode, type Message, type Posted, readMessage } from './read-message';
 
-/** Time for which a code that no question waits for is stored, for a question that arrives later. */
+/** Milliseconds for which a code is stored if no question waits for it, for a question that is asked later. */
 const storedMs = 10 * 60_000;
 const maxPerMinute = 60;
 
@@ -18,8 +18,8 @@ interface Parts {
 }
 
 /**
- * Receives a gateway's message. Its code answers the oldest question that waits for a code of this address, and no
- * other.
+ * Receives a gateway's message. The code in it answers only the oldest question that waits for a code of this inbound
+ * address.
  */
 export async function receiveMessage(
   { database, keyRing }: Parts,
@@ -30,7 +30,8 @@ export async function receiveMessage(
     inbound && isSealedText(inbound.sealed)
       ? await readMessage(posted, openText(keyRing, inboundAssociatedData(inbound.id), inbound.sealed), now)
       : null;
-  // Without a valid signature, the response does not reveal whether the address exists.
+  // The error is the same for an unknown address and a wrong signature, so it does not reveal whether the address
+  // exists.
   if (!inbound || !message) {
     throw new AppError('unauthenticated', { detail: 'The signature is missing or wrong.' });
   }
@@ -45,7 +46,8 @@ async function processMessage(
   { from, text, fingerprint }: Message,
 ): Promise<InboundReceipt> {
   const { id: inboundId, organizationId, senders, pattern } = inbound;
-  // Processes one message of an address at a time, because each answers the oldest question that still waits.
+  // The messages of an address are processed one at a time, because each answers the oldest question that is still
+  // open.
   await tx.query('SELECT id FROM inbound_code WHERE id = $1 FOR UPDATE', [inboundId], 'lock_inbound_code');
   const [{ count }] = (await tx.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM inbound_message
@@ -66,7 +68,7 @@ async function processMessage(
   );
   if (isNew === 0) return { accepted: false, reason: 'replayed' };
   if (senders.length > 0 && !senders.includes(from.toLowerCase())) return { accepted: false, reason: 'sender' };
-  const code = codeIn(text.slice(0, 10_000), pattern);
+  const code = findCode(text.slice(0, 10_000), pattern);
   if (code === null) return { accepted: false, reason: 'no_code' };
   const [waiting] = await tx.query<Pick<QuestionEntity, 'id'>>(
     `SELECT id FROM question
@@ -88,7 +90,7 @@ async function processMessage(
   return { accepted: true };
 }
 
-/** Answers a new question with a stored message that arrived before it. Returns whether there was one. */
+/** Answers a new question with a stored code that arrived before it. Returns whether there was such a code. */
 export async function answerFromStored(
   tx: Transaction,
   keyRing: KeyRing,
@@ -117,7 +119,10 @@ export async function answerFromStored(
   return true;
 }
 
-/** Deletes codes that no question used. The record of a message stays for a day, so that a repetition is recognized. */
+/**
+ * Deletes stored codes that no question used. The fingerprint of a message is stored for a day, so that a repeated
+ * message is recognized.
+ */
 export async function purgeMessages(database: Database): Promise<{ messages: number; codes: number }> {
   return database.transaction('system', async (tx) => ({
     codes: await tx.execute(

@@ -7,7 +7,7 @@ import type { Reporter } from './reporter';
 
 /**
  * Stores log lines with one statement per job. A line with a seq is stored once for its job. The whole request is
- * rejected if one of the jobs is not the caller's.
+ * rejected if one of the jobs does not belong to the caller.
  */
 export async function appendJobLogs(
   database: Database,
@@ -20,9 +20,9 @@ export async function appendJobLogs(
     if (entries) entries.push(entry);
     else byJob.set(entry.jobId, [entry]);
   }
-  const batches = [...byJob].map(([jobId, entries]) => valuesOf({ organizationId, agentId }, jobId, entries));
+  const batches = [...byJob].map(([jobId, entries]) => toParameters({ organizationId, agentId }, jobId, entries));
   const [first, ...others] = batches;
-  // Workers send the lines of one job per request: one statement, one round trip.
+  // Workers normally send the lines of one job per request. Then one statement in one round trip stores them.
   if (others.length === 0) {
     const [stored] = await database.query<StoredLogs>({ organizationId }, storeLogs, first, 'store_logs');
     if (!stored) return overOrUnknown(database, { organizationId, agentId }, first![0] as string);
@@ -33,11 +33,12 @@ export async function appendJobLogs(
     let accepted = 0;
     const deleted = new Set(await deletedOf(database, { organizationId, agentId }, [...byJob.keys()]));
     if (deleted.size === batches.length) return jobIsOver;
-    // All requests write in the order of job ids. Agents may still be locked in different orders; such deadlocks are
-    // retried.
+    // All requests write in the order of job ids. They can still lock agents in different orders; a transaction that
+    // deadlocks is retried.
     for (const values of batches.sort(([one], [other]) => ((one as string) < (other as string) ? -1 : 1))) {
       const [stored] = await tx.query<StoredLogs>(storeLogs, values, 'store_logs');
-      // A job that is being deleted concurrently fails the request; the next attempt of the worker finds it deleted.
+      // A concurrent deletion of a job makes this request fail. When the worker repeats the request, the job is known
+      // as deleted.
       if (!stored && deleted.has(values[0] as string)) continue;
       if (!stored) throw noSuch('job');
       accepted += stored.count;
@@ -51,7 +52,7 @@ interface StoredLogs extends Pick<JobEntity, 'agentId'> {
   count: number;
 }
 
-function valuesOf({ organizationId, agentId }: Reporter, jobId: string, entries: JobLogEntry[]): unknown[] {
+function toParameters({ organizationId, agentId }: Reporter, jobId: string, entries: JobLogEntry[]): unknown[] {
   return [
     jobId,
     organizationId,

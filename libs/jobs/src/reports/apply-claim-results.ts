@@ -12,15 +12,15 @@ export interface ClaimCounts {
 }
 
 /**
- * Stores one outcome for each claim of the job. A claim is identified by its id and its NPI, and the report that was
- * signed later wins. The job's counters are computed from these rows, under the job's lock.
+ * Stores one outcome for each claim of the job. A claim is identified by its id and its NPI; the outcome that was
+ * signed last is stored. The job's counters are computed from these rows under the job's lock.
  */
 export async function applyClaimResults(
   database: Database,
   { organizationId, agentId }: Reporter,
   { jobId, claims, signedAt }: { jobId: string; claims: ClaimResult[]; signedAt: Date },
 ): Promise<{ accepted: number; claims: ClaimCounts } | JobIsOver> {
-  // Within a request, the last outcome of a claim wins.
+  // If a request contains a claim several times, the last outcome is used.
   const last = [...new Map(claims.map((claim) => [JSON.stringify([claim.claimId, claim.npi]), claim])).values()];
   const [row] = await database.transaction({ organizationId }, (tx) => {
     lockJobFirst(tx, organizationId, jobId);

@@ -22,12 +22,12 @@ import { type Reporter, requireOwnKey } from './reporter';
 export interface ReportAnswer {
   accepted: boolean;
   reason?: CallbackReason;
-  /** Absent for a deleted job. */
+  /** The job's status after the report; absent for a deleted job. */
   status?: JobStatus;
 }
 
 /**
- * Applies a worker's report on a job: a sign of life, its start or its end. Late and repeated reports change nothing.
+ * Applies a worker's report about a job: a heartbeat, the start or the end. Late and repeated reports change nothing.
  */
 export async function applyJobReport(
   database: Database,
@@ -66,8 +66,9 @@ async function applyEnd(
       screenshotKey,
       percent,
     });
-    // Stored like a late step: the end of the run before this report did not contain what is missing from the results.
-    if (ended && !ended.applied && incomplete?.length) recordLacks(tx, { organizationId, jobId, incomplete });
+    // If the run has already ended, this report is too late to change its end. The rejected parts that it lists are
+    // stored nevertheless.
+    if (ended && !ended.applied && incomplete?.length) recordIncomplete(tx, { organizationId, jobId, incomplete });
     return ended;
   });
   if (!outcome) return null;
@@ -76,7 +77,7 @@ async function applyEnd(
   return { accepted: false, reason: isTerminal(previous) ? 'job_over' : 'not_dispatched', status: previous };
 }
 
-function recordLacks(
+function recordIncomplete(
   tx: Transaction,
   { organizationId, jobId, incomplete }: { organizationId: string; jobId: string; incomplete: JobLack[] },
 ): void {
@@ -92,7 +93,7 @@ interface Sign extends Pick<JobEntity, 'status' | 'agentId' | 'percent' | 'curre
   accepted: boolean;
   began: boolean;
   dispatched: boolean;
-  /** Whether the percentage changed. */
+  /** Whether the report changed the percentage. */
   moved: boolean;
   hasBudget: boolean;
   stepsTotal: number;
@@ -111,18 +112,18 @@ async function applySignOfLife(
   const costMicros = typeof totalCostUsd === 'number' ? microsOf(totalCostUsd) : null;
   const values = [jobId, organizationId, agentId, seq, percent, currentStep, screenshotKey ?? null];
   try {
-    // Most reports are heartbeats or starts without progress: one statement, one round trip.
+    // Most reports are heartbeats or starts without progress. One statement in one round trip applies them.
     if (percent === null && costMicros === null)
       return await applyWithoutProgress(database, organizationId, { jobId, currentStep, values });
     return await database.transaction({ organizationId }, async (tx) => {
       lockJobFirst(tx, organizationId, jobId);
       const [sign] = await tx.query<Sign>(signWithProgress, [...values, costMicros], 'sign_with_progress');
       if (!sign) return null;
-      if (sign.began || sign.moved) notifySign(tx, { organizationId, jobId }, sign);
+      if (sign.began || sign.moved) recordSignOfLife(tx, { organizationId, jobId }, sign);
       if (costMicros !== null && sign.hasBudget) {
         await tx.enqueue({ queue: 'dispatch', name: 'check-budget', payload: { jobId } });
       }
-      return answerOf(sign);
+      return toAnswer(sign);
     });
   } catch (error) {
     if (violatedConstraint(error) !== 'job_running_key') throw error;
@@ -157,16 +158,16 @@ async function applyWithoutProgress(
     database.notify('job', jobId);
     database.notify('organization', organizationId);
   }
-  return answerOf(sign);
+  return toAnswer(sign);
 }
 
 const noSteps = { stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
 
 /**
- * Applies a sign of life, or returns why not; a job that was never dispatched cannot run. A worker that starts a job
- * has received its command, so the start also marks the command as acknowledged.
+ * SQL that applies a heartbeat or a start, and returns the reason if it does not; a job that was never dispatched
+ * cannot run. A worker that starts a job has received the run command, so the start also acknowledges the command.
  */
-const applied = (more = '', lock = 'FOR UPDATE') => `
+const applySignSql = (more = '', lock = 'FOR UPDATE') => `
   WITH locked_job AS (
     SELECT id, status, agent_id, percent, command_id IS NOT NULL AS dispatched FROM job
     WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) ${lock}),
@@ -194,30 +195,36 @@ const answered = `
          moved.id IS NOT NULL AND moved.percent IS DISTINCT FROM locked_job.percent AS moved, moved.percent, moved.current_step`;
 
 /**
- * The reported cost of a running job, under the rule of the reported progress: the later report wins. The final report
- * always wins.
+ * SET clause for the reported cost of a running job. As for the progress, the report with the greater seq wins. The
+ * final report always wins.
  */
 const reportedCost = `reported_cost_micros = CASE WHEN $4 >= job.webhook_seq
         THEN COALESCE($8::bigint, job.reported_cost_micros) ELSE job.reported_cost_micros END,
       `;
 
-const signWithProgress = `${applied(reportedCost)} ${answered}, moved.max_cost_micros IS NOT NULL AS has_budget, steps.*
+const signWithProgress = `${applySignSql(reportedCost)} ${answered}, moved.max_cost_micros IS NOT NULL AS has_budget, steps.*
   FROM locked_job LEFT JOIN moved ON moved.id = locked_job.id CROSS JOIN ${countedSteps()} steps`;
 
 const started = { type: 'job.started', details: { status: 'running' } } as const;
 
-/** Reads no rows that others may change while it waits for the job, so it needs no lock statement before it. */
-const signOfLife = (lock?: string) => `${applied('', lock)},
+/**
+ * Builds the statement for a heartbeat or a start without progress. It reads no other rows that may change while it
+ * waits for the job's lock, so it needs no separate lock statement.
+ */
+const signOfLife = (lock?: string) => `${applySignSql('', lock)},
   ${appendEntry({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
   ${eventParts({ source: 'began', subject: 'began.id', organization: '$2', ...started, offset: 8 })}
   ${answered}, EXISTS (SELECT FROM webhook_event_inserted) AS emitted
   FROM locked_job LEFT JOIN moved ON moved.id = locked_job.id`;
 
 const signOfLifeAlone = { name: 'sign_of_life', text: signOfLife() };
-/** In a set of several, a job that another transaction has locked must not hold up the reports of other jobs. */
+/**
+ * For a transaction that several reports share: a job that another transaction has locked must not delay the reports of
+ * other jobs.
+ */
 const signOfLifeTogether = { name: 'signs_of_life', text: signOfLife('FOR UPDATE SKIP LOCKED') };
 
-function notifySign(
+function recordSignOfLife(
   tx: Transaction,
   { organizationId, jobId }: { organizationId: string; jobId: string },
   sign: Sign,
@@ -233,7 +240,7 @@ function notifySign(
   if (began) emitEvent(tx, { organizationId, type, subjects: [{ id: jobId, details }] });
 }
 
-function answerOf({ status, accepted, dispatched }: Sign): ReportAnswer {
+function toAnswer({ status, accepted, dispatched }: Sign): ReportAnswer {
   if (accepted) return { accepted, status: 'running' };
   return { accepted, reason: status === 'queued' && !dispatched ? 'not_dispatched' : 'job_over', status };
 }

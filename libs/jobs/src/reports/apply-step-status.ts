@@ -13,9 +13,9 @@ import type { Reporter } from './reporter';
 const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, passed: 3, failed: 4 };
 
 /**
- * Returns a key by which the later of two reports of a step is greater: an end is later than other statuses, then the
- * greater seq, then the rank. The order is total, so the step ends in the same state for any order and number of
- * deliveries.
+ * Returns a key by which two reports of a step are compared: the later report has the greater key. The end of a step is
+ * later than any other status, then the seq decides, then the rank of the status. The step ends in the same state for
+ * any order and number of reports.
  */
 function stateKey({ status, seq = 0 }: { status: StepStatus; seq?: number }): number {
   return (isOver(status) ? 1 : 0) * 2 ** 51 + Math.min(seq, 2 ** 40) * 8 + ranks[status];
@@ -36,8 +36,8 @@ interface Applied extends Pick<JobEntity, 'percent'>, StepTrace {
 }
 
 /**
- * Applies a report of one step. A report that arrives after the job's end is still stored, and the response states that
- * the job has ended.
+ * Applies a report about one step. A report after the job's end is stored too, and the response states that the job has
+ * ended.
  */
 export async function applyStepStatus(
   database: Database,
@@ -74,8 +74,8 @@ export async function applyStepStatus(
       'apply_step',
     );
     if (!row) return null;
-    // A late report can change the cost of a job that was booked already, so the cost is booked again. So does another
-    // time of a step, because the day decides the price of its usage.
+    // A late report with usage changes the cost of an ended job, so the cost is booked again. A late time of a step
+    // does too, because the day of the step decides the price of its usage.
     if (isTerminal(row.jobStatus) && (usage || report.startedAt || report.finishedAt)) {
       await tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } });
     }

@@ -33,7 +33,7 @@ describe('callbacks of a job', () => {
   const step = (body: StepStatusBody) => applyStepStatus(db, reporter, body);
   const read = (id: string) => findJob(db, fixture.organizationId, id);
 
-  it('move a job from queued to running to its end, and no further', async () => {
+  it('reports move a job from queued to running to its end, and no further', async () => {
     const jobId = await dispatchedJob();
     expect((await read(jobId)).status).toBe('queued');
     expect(await report({ jobId })).toEqual({ accepted: true, status: 'running' });
@@ -53,7 +53,7 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ status: 'completed', result: { a: 1 }, error: null });
   });
 
-  it('free the machine at the end of a job, enqueue the agent if another job waits for it, and meter the run', async () => {
+  it('the end of a job frees its agent, enqueues the agent if a job waits, and writes a usage event', async () => {
     const lonely = await dispatchedJob();
     await report({ jobId: lonely, status: 'completed' });
     const looks = `SELECT name FROM outbox WHERE name = 'dispatch-agent' AND payload->>'agentId' = $1`;
@@ -74,7 +74,7 @@ describe('callbacks of a job', () => {
     expect(messages.map(({ name }) => name)).toEqual(expect.arrayContaining(['dispatch-agent', 'job-finished']));
   });
 
-  it('have the cost booked again if a step’s time arrives after the job’s end, because the day decides the price', async () => {
+  it('a job’s cost is booked again if a step’s end time arrives after the job has ended', async () => {
     const jobId = await dispatchedJob();
     const usage = { provider: 'acme', model: 'm', inputTokens: 1, outputTokens: 1 };
     const startedAt = '2026-03-09T23:59:59.000Z';
@@ -89,7 +89,7 @@ describe('callbacks of a job', () => {
     expect(await bookings()).toHaveLength(1);
   });
 
-  it('let one of fifty concurrent ends win', async () => {
+  it('one of fifty concurrent ends of a job wins', async () => {
     const jobId = await dispatchedJob();
     const statuses = ['completed', 'failed', 'cancelled'] as const;
     const answers = await Promise.all(
@@ -103,7 +103,7 @@ describe('callbacks of a job', () => {
     expect(await unequalCounters(db)).toEqual([]);
   });
 
-  it('are rejected as not_found if they come from another agent', async () => {
+  it('reports about another agent’s job are rejected as not_found', async () => {
     const jobId = await dispatchedJob();
     const other = { organizationId: fixture.organizationId, agentId: fixture.agentId };
     await expect(applyJobReport(db, other, { jobId })).rejects.toMatchObject({ code: 'not_found' });
@@ -125,7 +125,7 @@ describe('callbacks of a job', () => {
     expect((await read(jobId)).status).toBe('queued');
   });
 
-  it('do not change a job that was never dispatched', async () => {
+  it('reports do not change a job that was never dispatched', async () => {
     const agentId = await fixture.makeOnlineAgent();
     const jobId = await fixture.launch({ agentId });
     for (const status of [undefined, 'running', 'completed', 'failed', 'cancelled'] as const) {
@@ -135,7 +135,7 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ status: 'queued', startedAt: null, finishedAt: null });
   });
 
-  it('record the job’s progress in its agent’s timeline, by the worker’s percentage and by its steps', async () => {
+  it('a job’s progress by percentage and by steps is recorded in its agent’s timeline', async () => {
     const jobId = await dispatchedJob();
     const progressEntries = async () => {
       const rows = await fixture.query<{ data: any }>(
@@ -158,7 +158,7 @@ describe('callbacks of a job', () => {
     ]);
   });
 
-  it('store a screenshot of the own organization, of a run or of its end, and reject other keys', async () => {
+  it('a screenshot key of the job’s organization is stored, and any other key is rejected', async () => {
     const jobId = await dispatchedJob();
     const own = `artifacts/${fixture.organizationId}`;
     for (const screenshotKey of [`${own}/../../other/x.png`, `${own}//x.png`, 'x.png', '../x.png']) {
@@ -170,7 +170,7 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ status: 'running', screenshotKey: `${own}/a.png` });
   });
 
-  it('store a log entry with a seq once, and one without a seq each time it arrives', async () => {
+  it('a log entry with a seq is stored once, and one without a seq each time it arrives', async () => {
     const jobId = await dispatchedJob();
     const entry = (seq?: number) => ({
       jobId,
@@ -192,7 +192,7 @@ describe('callbacks of a job', () => {
     expect(rows.map(({ logSeq }) => logSeq)).toEqual([1, 2, 3, 4, 7, 6, 5, null, null]);
   });
 
-  it('store the lines of concurrent requests once, and the timeline without a gap', async () => {
+  it('log lines of concurrent requests are stored once, and the timeline has no gap', async () => {
     const jobId = await dispatchedJob();
     const entry = (seq: number) => ({ jobId, level: 'info' as const, message: `line ${seq}`, timestamp: 1, seq });
     const batch = (from: number) => Array.from({ length: 20 }, (_, at) => entry(from + at));
@@ -206,7 +206,7 @@ describe('callbacks of a job', () => {
     expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, at) => at + 1));
   });
 
-  it('reject a whole request of log lines if one of the jobs is not the caller’s', async () => {
+  it('a request with log lines is rejected as a whole if one of the jobs is not the caller’s', async () => {
     const otherJobId = await dispatchedJob();
     const jobId = await dispatchedJob();
     const log = { level: 'info' as const, message: 'x', timestamp: 1, seq: 1 };
@@ -221,7 +221,7 @@ describe('callbacks of a job', () => {
     );
   });
 
-  it('count as activity of the agent while the job runs: signs of life, steps and logs, but no late reports', async () => {
+  it('heartbeats, steps and logs of a running job are activity of its agent, but late reports are not', async () => {
     const jobId = await dispatchedJob();
     await report({ jobId });
     const forget = () =>
@@ -243,7 +243,7 @@ describe('callbacks of a job', () => {
       await callback();
       expect(await lastActivity()).toBe(activity);
     }
-    // Within the resolution of the activity time, the first activity stays.
+    // The activity changes at most once in five seconds, so the activity of the log line stays.
     await report({ jobId, status: 'running' });
     expect(await lastActivity()).toBe('a job’s log');
     await report({ jobId, status: 'completed' });
@@ -253,7 +253,7 @@ describe('callbacks of a job', () => {
     expect(await lastActivity()).toBe('long ago');
   });
 
-  it('count a claim once for its job, with its newest outcome', async () => {
+  it('a claim is counted once for its job, with its newest outcome', async () => {
     const jobId = await dispatchedJob();
     const claims = (...outcomes: [string, 'eob_uploaded' | 'no_eob_found' | 'failed'][]) =>
       applyClaimResults(db, reporter, {
@@ -274,7 +274,7 @@ describe('callbacks of a job', () => {
     expect(await read(jobId)).toMatchObject({ claimsAttempted: 5, claimsFailed: 3 });
   });
 
-  it('identify a claim by its id and its NPI, and store the outcome that was signed later, in any order', async () => {
+  it('a claim is identified by its id and its NPI, and has the outcome that was signed last', async () => {
     const jobId = await dispatchedJob();
     const at = (seconds: number) => new Date(signedAt.getTime() + seconds * 1000);
     const sign = (outcome: 'eob_uploaded' | 'failed', npi: string | undefined, seconds: number) =>
@@ -298,7 +298,7 @@ describe('callbacks of a job', () => {
     });
   });
 
-  it('lead to the same state in any order, however often each arrives', async () => {
+  it('reports of a job lead to the same state in any order, however often each arrives', async () => {
     const usage = { provider: 'openai', model: 'm', inputTokens: 10, outputTokens: 2, costUsd: 0.25 };
     type Call = (jobId: string) => Promise<unknown>;
     const calls: Call[] = [

@@ -9,17 +9,14 @@ export interface JobIsOver {
 
 export const jobIsOver: JobIsOver = { accepted: false, reason: 'job_over' };
 
-/**
- * Returns the response to a report about a missing job that was deleted. Throws not_found if there never was such a
- * job.
- */
+/** Returns the response to a report about a deleted job. Throws not_found if the job never existed. */
 export async function overOrUnknown(database: Database, reporter: Reporter, jobId: string): Promise<JobIsOver> {
   const [deleted] = await deletedOf(database, reporter, [jobId]);
   if (!deleted) throw noSuch('job');
   return jobIsOver;
 }
 
-/** Returns which of these jobs belonged to the reporter and were deleted. */
+/** Returns the jobs among these that belonged to the reporter and were deleted. */
 export async function deletedOf(
   database: Database,
   { organizationId, agentId }: Reporter,

@@ -25,7 +25,7 @@ describe('a report or a dispatch that waited for a lock', () => {
   const holdJob = () => (tx: { query(sql: string, values: unknown[]): Promise<unknown> }) =>
     tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]);
 
-  it('counts a claim once with its latest outcome if several reports contain it concurrently', async () => {
+  it('a claim in several concurrent reports is counted once, with the outcome that was signed last', async () => {
     const claim = (outcome: 'eob_uploaded' | 'failed' | 'no_eob_found', second: number) =>
       applyClaimResults(fixture.harness.db, reporter(), {
         jobId,
@@ -45,7 +45,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     });
   });
 
-  it('recognizes a repeated report of a step, and records the step once in the timeline', async () => {
+  it('concurrent reports of the same step are recorded once in the timeline', async () => {
     const step = () =>
       applyStepStatus(fixture.harness.db, reporter(), { jobId, stepOrder: 1, name: 'Open', status: 'passed', seq: 1 });
     const answers = await behindLock(fixture.harness.db, holdJob(), () => [step(), step(), step()]);
@@ -56,7 +56,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     expect(entries).toHaveLength(1);
   });
 
-  it('ends a job with the steps that were committed before its end', async () => {
+  it('the end of a job counts a step that is committed while the end waits for the job’s lock', async () => {
     await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'running' });
     await behindLock(
       fixture.harness.db,
@@ -76,7 +76,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     expect(entry).toEqual({ passed: 1 });
   });
 
-  it('rejects a heartbeat of a job that was cancelled while the heartbeat waited for the row', async () => {
+  it('a job’s heartbeat is rejected if the job is cancelled while the heartbeat waits for the row', async () => {
     const { organizationId } = fixture;
     await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'running' });
     const answers = await behindLock(
@@ -89,7 +89,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     expect(await findJob(fixture.harness.db, organizationId, jobId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('does not start a job on a machine whose clearing started while the dispatch waited', async () => {
+  it('a job does not start on a machine whose clearing started while the dispatch waited for a lock', async () => {
     await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'completed' });
     const next = await fixture.launch({ agentId });
     const [outcome] = await behindLock(

@@ -5,8 +5,8 @@ import type { Round } from '@muster/platform';
 const rowsPerStep = 1000;
 
 /**
- * Deletes steps and claims of runs that ended before the organization's retention periods. The counters of the runs
- * stay.
+ * Deletes the steps and the claims of runs that ended before the organization's retention periods. The runs keep their
+ * counters.
  */
 export async function purgeReports(
   database: Database,

@@ -9,5 +9,7 @@ describe('a step’s name in a trace', () => {
     ['What (a+b)? is', ['(a+b)?'], 'What … is'],
     ['Read x.y xzy', ['x.y'], 'Read … xzy'],
     ['Open the portal', [' ', ''], 'Open the portal'],
-  ])('%p with the values %j is %p', (name, values, expected) => expect(withoutValues(name, values)).toBe(expected));
+  ])('in a trace, the step name %p without the values %j is %p', (name, values, expected) =>
+    expect(withoutValues(name, values)).toBe(expected),
+  );
 });

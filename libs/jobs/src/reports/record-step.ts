@@ -3,14 +3,15 @@ import type { StepStatusBody } from '@muster/contracts';
 import type { JobEntity } from '@muster/database';
 import { atSpan, recordSpan, spanIdFor, spanIdOf } from '@muster/platform';
 
-/** Run of the step. Its variables are read only where traces are recorded, otherwise null. */
+/** The run of the step. The variables are read only if traces are recorded; otherwise they are null. */
 export interface StepTrace extends Pick<JobEntity, 'commandId' | 'traceparent'> {
   variables: JobEntity['variables'] | null;
 }
 
 /**
- * Records an ended step as a span of its run's trace, below the worker's span. The worker may not reach a collector, so
- * the service records the reported steps. A step's name comes from a script and may contain the value of a variable.
+ * Records an ended step as a span of its run's trace, below the worker's span. The service records it, because the
+ * worker may not reach a trace collector. The name of a step comes from a script and may contain the value of a
+ * variable, which is left out.
  */
 export function recordStep(
   { organizationId, agentId }: { organizationId: string; agentId: string },
@@ -20,14 +21,14 @@ export function recordStep(
   if (!commandId || !traceparent) return;
   const { worker } = workerTrace({ id: commandId, traceparent });
   // eslint-disable-next-line muster/service-clock -- Spans have the time of the process that records them.
-  const endMs = timeOf(finishedAt) ?? Date.now();
+  const endMs = parseTime(finishedAt) ?? Date.now();
   const label = name ?? stepId ?? String(stepOrder);
   recordSpan({
     name: `step ${withoutValues(label, Object.values(variables ?? {}))}`,
     kind: 'internal',
     traceparent: atSpan(worker, spanIdFor('step', `${jobId} ${stepOrder}`)),
     parentId: spanIdOf(worker),
-    startMs: timeOf(startedAt) ?? endMs,
+    startMs: parseTime(startedAt) ?? endMs,
     endMs,
     attributes: {
       'muster.organization_id': organizationId,
@@ -43,8 +44,8 @@ export function recordStep(
 const shortValue = 4;
 
 /**
- * Replaces the values of variables by an ellipsis. A short value is replaced only as a separate word: an "a" within a
- * word does not come from a variable.
+ * Replaces the values of variables in the text by an ellipsis. A value of fewer than four characters is replaced only
+ * as a separate word, because an "a" within a word is not the value of a variable.
  */
 export function withoutValues(text: string, values: string[]): string {
   const longestFirst = values.filter((value) => value.trim() !== '').sort((a, b) => b.length - a.length);
@@ -55,7 +56,7 @@ export function withoutValues(text: string, values: string[]): string {
   }, text);
 }
 
-function timeOf(text: string | null | undefined): number | undefined {
+function parseTime(text: string | null | undefined): number | undefined {
   const ms = text ? Date.parse(text) : NaN;
   return Number.isNaN(ms) ? undefined : ms;
 }

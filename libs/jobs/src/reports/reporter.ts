@@ -1,5 +1,5 @@
 import { invalidField } from '@muster/contracts';
-/** Throws if the key does not belong to an upload of the worker's own organization. */
+/** Throws unless the key belongs to an upload of the worker's own organization. */
 export function requireOwnKey(organizationId: string, key: string | null | undefined): void {
   const own = `artifacts/${organizationId}/`;
   if (!key || (key.startsWith(own) && !key.split('/').some((part) => part === '' || part === '.' || part === '..')))
@@ -12,8 +12,8 @@ export function requireOwnKey(organizationId: string, key: string | null | undef
 }
 
 /**
- * The sender of a report. A worker key that is bound to an agent reports only on the jobs of this agent. `agentId` is
- * null for an unbound key, which reports on all jobs of the organization.
+ * The sender of a report. A worker key that is bound to an agent may report only about jobs of this agent. `agentId` is
+ * null for a key without an agent, which may report about all jobs of the organization.
  */
 export interface Reporter {
   organizationId: string;

@@ -10,7 +10,7 @@ import { DispatchConfig } from '../dispatch/dispatch.config';
 import { JobsModule } from '../jobs.module';
 import { launchJob } from '../launch/launch-job';
 
-/** The use cases on a separate database, with a workflow and an online agent. */
+/** Gives a test the functions of this library on a separate database that has a workflow and an online agent. */
 export interface JobsFixture {
   harness: Harness;
   dispatch: Dispatch;

@@ -22,7 +22,7 @@ export async function collectPacks(
 
 type Upload = Pick<PackUploadEntity, 'id' | 'uploadKey'>;
 
-/** The upload URLs expired long before, so nothing can be written to these keys any more. */
+/** Deletes uploads after a day. Their upload URLs have expired, so nothing can be written to these keys any more. */
 async function collectUploads({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
   const { removed } = await sweep<Upload, 'removed'>(round, {
     name: 'pack uploads',
@@ -53,9 +53,9 @@ const unusedDraft = `
   AND NOT EXISTS (SELECT FROM workflow_pack p WHERE p.draft_runtime_bundle_id = b.id)`;
 
 /**
- * A replaced draft never becomes the head or a version again. A bundle that never became a draft can still try to, and
- * then finds its row missing. The manifest is deleted while the row is locked. If the process dies in between, the row
- * remains and refers to the manifest.
+ * Deletes replaced drafts, and bundles that were never stored completely. A replaced draft never becomes the draft head
+ * or a version again. A slow request that still stores such a bundle finds its row missing. The manifest is deleted
+ * while the row is locked. If the process dies in between, the row remains and is deleted in a later round.
  */
 async function collectDrafts({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
   const { removed } = await sweep<Draft, 'removed'>(round, {

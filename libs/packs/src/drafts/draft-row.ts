@@ -54,6 +54,6 @@ export async function readManifest(
   runtimeBundleId: string,
 ): Promise<BundleFile[]> {
   const bytes = await storage.get(packObjects.manifest(organizationId, runtimeBundleId));
-  if (!bytes) throw new Error(`the manifest of bundle ${runtimeBundleId} is missing in the store`);
+  if (!bytes) throw new Error(`the manifest of bundle ${runtimeBundleId} is missing in the object storage`);
   return (JSON.parse(bytes.toString()) as { files: BundleFile[] }).files;
 }

@@ -79,7 +79,7 @@ async function* bytesOf(zip: ZipBytes, { dataAt, size }: PlacedEntry): AsyncGene
 }
 
 interface ExportManifest {
-  /** In hex. */
+  /** SHA-256 of the bundle in hex. */
   digest: string;
   files: BundleFile[];
 }

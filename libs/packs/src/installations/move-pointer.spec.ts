@@ -12,7 +12,7 @@ describe('rollBackInstallation', () => {
   });
   afterAll(() => harness.close());
 
-  it('reads the pinned version after it has locked the row, so that two concurrent rollbacks undo each other', async () => {
+  it('two concurrent rollbacks of an installation run one after the other and undo each other', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { installationId, versions } = await makeInstallation(harness.db, { organizationId, contents: ['b', 'a'] });
     const [pinned, previous] = versions.map(({ versionId }) => versionId);

@@ -20,7 +20,7 @@ export async function pinInstallation(
 ): Promise<InstallationRow> {
   const installation = await lockInstallation(tx, caller.organizationId, id);
   requireMatch(ifMatch, etagOf(installation.version));
-  const stage = await holdStage(tx, caller, { packId: installation.packId, versionId });
+  const stage = await lockVersionStage(tx, caller, { packId: installation.packId, versionId });
   if (installation.pinnedVersionId === versionId) return installation;
   if (!isInstallable(stage)) throw notInstallable(stage);
   return movePointer(tx, caller, installation, { action: 'pin', to: versionId, reason });
@@ -41,7 +41,7 @@ export async function rollBackInstallation(
   requireMatch(ifMatch, etagOf(before.version));
   const { previousVersionId: to, pinnedVersionId: left, packId } = before;
   if (!to) throw new AppError('no_previous_version', { detail: 'The installation has no previous version.' });
-  const stage = await holdStage(tx, caller, { packId, versionId: to });
+  const stage = await lockVersionStage(tx, caller, { packId, versionId: to });
   if (stage === 'archived') throw notInstallable(stage);
   const installation = await movePointer(tx, caller, before, { action: 'rollback', to, reason });
   const jobs = await tx.query<Pick<JobEntity, 'id'>>(
@@ -55,7 +55,7 @@ export async function rollBackInstallation(
 }
 
 /** Returns the stage of a version and locks it until the transaction ends. */
-export async function holdStage(
+export async function lockVersionStage(
   tx: Transaction,
   { organizationId }: Principal,
   { packId, versionId }: { packId: string; versionId: string },

@@ -4,7 +4,7 @@ import { type Transaction, violatedConstraint } from '@muster/database';
 import { etagOf, newId, requireMatch } from '@muster/platform';
 import { lockPack } from '../packs/pack-row';
 import { type InstallationRow, lockInstallation } from './installation-row';
-import { holdStage, movePointer, notInstallable } from './move-pointer';
+import { lockVersionStage, movePointer, notInstallable } from './move-pointer';
 
 export async function createInstallation(
   tx: Transaction,
@@ -14,11 +14,11 @@ export async function createInstallation(
   const { organizationId } = caller;
   await lockPack(tx, organizationId, packId);
   if (versionId) {
-    const stage = await holdStage(tx, caller, { packId, versionId });
+    const stage = await lockVersionStage(tx, caller, { packId, versionId });
     if (!isInstallable(stage)) throw notInstallable(stage);
   }
   const id = newId();
-  await nameOnce(
+  await requireUniqueName(
     tx.execute(
       'INSERT INTO pack_installation (id, organization_id, pack_id, name, metadata) VALUES ($1, $2, $3, $4, $5)',
       [id, organizationId, packId, name, JSON.stringify(metadata)],
@@ -44,7 +44,7 @@ export async function updateInstallation(
   const before = await lockInstallation(tx, organizationId, id);
   requireMatch(ifMatch, etagOf(before.version));
   const { name = before.name, metadata = before.metadata } = change;
-  await nameOnce(
+  await requireUniqueName(
     tx.execute(
       `UPDATE pack_installation SET name = $2, metadata = $3, version = version + 1, updated_at = muster_now()
        WHERE id = $1 AND organization_id = $4`,
@@ -59,7 +59,7 @@ export async function updateInstallation(
   return lockInstallation(tx, organizationId, id);
 }
 
-async function nameOnce(write: Promise<number>): Promise<void> {
+async function requireUniqueName(write: Promise<number>): Promise<void> {
   try {
     await write;
   } catch (error) {

@@ -1,7 +1,7 @@
 import { AppError, type BundleFaultReason } from '@muster/contracts';
 
 export interface BundleFault {
-  /** Empty if the fault is one of the whole archive. */
+  /** Path of the invalid entry; empty if the whole archive is invalid. */
   path: string;
   reason: BundleFaultReason;
 }
@@ -19,7 +19,7 @@ export class BundleFaults {
     return this.count === 0;
   }
 
-  /** Whether there are so many faults that the check can end. */
+  /** Whether the check can end early, because more than enough faults were found. */
   get full(): boolean {
     return this.count >= maxReported * 4;
   }

@@ -34,7 +34,7 @@ export function readExtraFields(bytes: Buffer, path: string): ExtraFields {
 }
 
 /** Replaces values that did not fit into four bytes by those of the zip64 field, in its order. */
-export function widened(values: number[], extra: ExtraFields, path: string): number[] {
+export function withZip64Values(values: number[], extra: ExtraFields, path: string): number[] {
   let at = 0;
   return values.map((value) => {
     if (value !== 0xffffffff) return value;

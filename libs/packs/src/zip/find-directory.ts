@@ -39,7 +39,14 @@ export async function findDirectory(zip: ZipBytes): Promise<DirectoryLocation> {
   };
   const endAt = size - tailSize + at;
   const long = await readEnd64(zip, endAt);
-  const { disk, directoryDisk, entriesHere, entries, size: bytes, start } = long ? joined(short, long.record) : short;
+  const {
+    disk,
+    directoryDisk,
+    entriesHere,
+    entries,
+    size: bytes,
+    start,
+  } = long ? checkedZip64Record(short, long.record) : short;
   if (disk !== 0 || directoryDisk !== 0 || entriesHere !== entries) throw rejected('not_a_zip');
   if (entries > zipLimits.entries) throw rejected('too_many_entries');
   if (bytes > zipLimits.directoryBytes) throw rejected('too_large');
@@ -89,7 +96,7 @@ async function readEnd64(zip: ZipBytes, endAt: number): Promise<{ record: EndRec
  * Returns the zip64 end record. Each field of the short record must have the same value, or the value that refers to
  * zip64.
  */
-function joined(short: EndRecord, long: EndRecord): EndRecord {
+function checkedZip64Record(short: EndRecord, long: EndRecord): EndRecord {
   const beyond: EndRecord = {
     ...{ disk: 0xffff, directoryDisk: 0xffff, entriesHere: 0xffff, entries: 0xffff },
     ...{ size: 0xffffffff, start: 0xffffffff },

@@ -32,11 +32,11 @@ export function hostileZips(): HostileZip[] {
   raw('a text', 'not_a_zip', Buffer.from('hello, this is not a zip'));
   raw('random bytes', 'not_a_zip', randomBytes(100_000));
   raw('another kind of archive', 'not_a_zip', Buffer.from('\x1f\x8b\x08\x00 and so on', 'latin1'));
-  raw('its first half', 'truncated', good.subarray(0, good.length / 2));
-  raw('all but the last byte', 'truncated', good.subarray(0, good.length - 22));
-  add('data after its end', 'not_a_zip', [main], { after: Buffer.from('more') });
-  add('a program before its start', 'not_a_zip', [main], { before: Buffer.from('#!/bin/sh\nexit\n') });
-  add('bytes between its entries', 'not_a_zip', [main, { name: 'b' }], { betweenEntries: Buffer.from('hidden') });
+  raw('the first half of a zip only', 'truncated', good.subarray(0, good.length / 2));
+  raw('no end record', 'truncated', good.subarray(0, good.length - 22));
+  add('data after the end of the zip', 'not_a_zip', [main], { after: Buffer.from('more') });
+  add('a program before the start of the zip', 'not_a_zip', [main], { before: Buffer.from('#!/bin/sh\nexit\n') });
+  add('bytes between the entries', 'not_a_zip', [main, { name: 'b' }], { betweenEntries: Buffer.from('hidden') });
   add('a comment shorter than declared', 'not_a_zip', [main], { comment: Buffer.from('abc'), end: { comment: 9 } });
   add('several disks', 'not_a_zip', [main], { end: { disk: 1 } });
   add('fewer entries than declared', 'not_a_zip', [main], { end: { entries: 2, entriesHere: 2 } });
@@ -48,7 +48,7 @@ export function hostileZips(): HostileZip[] {
   named('truncated extra fields', 'not_a_zip', 'b', { extra: Buffer.from([9, 0, 200, 0]) });
   add('an entry that begins within another', 'not_a_zip', [main, { name: 'b', headerAt: 5 }]);
   add('two entries with the same bytes', 'not_a_zip', [{ ...main }, { name: 'b', headerAt: 0 }]);
-  add('overlapping files, as in a zip bomb', 'not_a_zip', overlapped());
+  add('overlapping files, as in a zip bomb', 'not_a_zip', overlappingEntries());
 
   named('an encrypted file', 'encrypted', 'b', { flags: 0x801 });
   named('strong encryption', 'encrypted', 'b', { flags: 0x841 });
@@ -141,16 +141,16 @@ export function hostileZips(): HostileZip[] {
   const [first] = inventoryOf([main]) as [BundleFile];
   const withInventory = (kind: string, reason: BundleFaultReason, inventory: BundleFile[]) =>
     zips.push({ kind, reason, zip: writeZip([main]), inventory });
-  withInventory('a file that is missing in its inventory', 'missing_in_inventory', []);
+  withInventory('a file that is missing in the inventory', 'missing_in_inventory', []);
   withInventory('an inventory with an additional file', 'missing_in_zip', [first, { ...first, path: 'b' }]);
-  withInventory('another size than in its inventory', 'size_mismatch', [{ ...first, size: first.size + 1 }]);
-  withInventory('another digest than in its inventory', 'digest_mismatch', [{ ...first, sha256: 'f'.repeat(64) }]);
-  withInventory('a path twice in its inventory', 'duplicate_path', [first, first]);
+  withInventory('another size than in the inventory', 'size_mismatch', [{ ...first, size: first.size + 1 }]);
+  withInventory('another digest than in the inventory', 'digest_mismatch', [{ ...first, sha256: 'f'.repeat(64) }]);
+  withInventory('a path twice in the inventory', 'duplicate_path', [first, first]);
   return zips;
 }
 
-/** Quoted headers: the deflated bytes of each entry begin before the header of the next entry and continue after it. */
-function overlapped(): WrittenEntry[] {
+/** Entries of a zip bomb: the deflated bytes of each entry include the header and the bytes of the next entry. */
+function overlappingEntries(): WrittenEntry[] {
   const kernel = deflateRawSync(Buffer.alloc(100_000));
   return Array.from({ length: 20 }, (_, at) => ({
     name: `f${at}`,

@@ -1,7 +1,7 @@
 import { type BundleFaults, rejected } from './bundle-faults';
 import { faultOfKind } from './entry-kind';
 import { readEntryPath } from './entry-path';
-import { readExtraFields, widened } from './extra-fields';
+import { readExtraFields, withZip64Values } from './extra-fields';
 import type { DirectoryLocation } from './find-directory';
 import type { ZipBytes } from './zip-bytes';
 
@@ -67,7 +67,7 @@ function readEntry(bytes: Buffer, [nameBytes, extraBytes]: number[], faults: Bun
   if (kind) return report(kind);
   if (method !== stored && method !== deflated) return report('not_a_zip');
   if (bytes.readUInt16LE(34) !== 0) return report('not_a_zip');
-  const [size, zippedSize, headerAt] = widened(
+  const [size, zippedSize, headerAt] = withZip64Values(
     [24, 20, 42].map((at) => bytes.readUInt32LE(at)),
     extra,
     path,

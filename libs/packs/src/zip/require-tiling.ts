@@ -1,5 +1,5 @@
 import { rejected } from './bundle-faults';
-import { readExtraFields, widened } from './extra-fields';
+import { readExtraFields, withZip64Values } from './extra-fields';
 import type { ZipBytes } from './zip-bytes';
 import type { ZipEntry } from './read-directory';
 
@@ -46,7 +46,7 @@ async function readHeader(zip: ZipBytes, entry: ZipEntry): Promise<number> {
   if (header.readUInt16LE(6) !== entry.flags || header.readUInt16LE(8) !== entry.method)
     throw rejected('not_a_zip', path);
   const isLater = (entry.flags & describedLater) !== 0;
-  const [size, zippedSize] = widened([header.readUInt32LE(22), header.readUInt32LE(18)], extra, path);
+  const [size, zippedSize] = withZip64Values([header.readUInt32LE(22), header.readUInt32LE(18)], extra, path);
   const isSame = (declared: number, expected: number) => declared === expected || (isLater && declared === 0);
   if (!isSame(size!, entry.size) || !isSame(zippedSize!, entry.zippedSize)) throw rejected('size_mismatch', path);
   if (!isSame(header.readUInt32LE(14), entry.crc32)) throw rejected('digest_mismatch', path);

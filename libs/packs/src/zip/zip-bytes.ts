@@ -28,7 +28,7 @@ export class ZipBytes {
     return this.window.subarray(0, length);
   }
 
-  /** Lets other work run after some ms, because reads from the window do not wait for anything. */
+  /** Lets the event loop run every few ms, because reads from the buffered window never wait for the disk. */
   async yieldTurn(): Promise<void> {
     if (performance.now() - this.turnStartedAt < turnMs) return;
     await nextTurn();

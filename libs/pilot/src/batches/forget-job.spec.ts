@@ -19,7 +19,7 @@ describe('forgetJobOfBatches', () => {
   });
   afterAll(() => harness.close());
 
-  it('keeps the claims of a batch that was reported again for another job while the deletion waited', async () => {
+  it('a batch keeps its claims if it is reported for another job while its first job is deleted', async () => {
     const { db } = harness;
     const { id: organizationId } = await makeOrganization(db);
     const agent = await makeAgent(db, { organizationId });

@@ -33,7 +33,8 @@ export async function computeRoi(
 }
 
 /**
- * Twentieths of a microsecond. A continuous percentile is a whole number of them; rounding removes the double's error.
+ * Converts microseconds to twentieths of a microsecond. A continuous percentile is a whole number of twentieths, so
+ * rounding removes the error of the floating-point number.
  */
 function twentieths(micros: number): bigint {
   return BigInt(Math.round(micros * 20));

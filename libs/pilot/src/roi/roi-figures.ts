@@ -65,10 +65,10 @@ export function roiFigures(
     to: range.to,
     batches: count('batches'),
     jobs: count('jobs'),
-    claims: { ...claims, perHour: quotient(BigInt(claims.attempted) * 3_600_000_000n, processing) },
+    claims: { ...claims, perHour: roundedRatio(BigInt(claims.attempted) * 3_600_000_000n, processing) },
     processing: {
       totalSeconds: seconds(processing, 1n),
-      averageSeconds: quotient(processing, BigInt(count('timed')) * 1_000_000n),
+      averageSeconds: roundedRatio(processing, BigInt(count('timed')) * 1_000_000n),
       p50Seconds: percentiles && seconds(percentiles.p50, 20n),
       p95Seconds: percentiles && seconds(percentiles.p95, 20n),
     },
@@ -78,10 +78,10 @@ export function roiFigures(
     },
     savings: {
       minutesPerClaim: settings.minutesSavedPerClaim,
-      hoursSaved: quotient(saved * minutes.numerator, minutes.denominator * 60n)!,
+      hoursSaved: roundedRatio(saved * minutes.numerator, minutes.denominator * 60n)!,
       laborUsd: usdOf(laborMicros),
       netUsd: usdOf(net),
-      roiPercent: quotient(net * 100n, compute),
+      roiPercent: roundedRatio(net * 100n, compute),
     },
     daily: days.map((each) => ({
       date: each.day,
@@ -133,7 +133,7 @@ function rationalOf(value: number): { numerator: bigint; denominator: bigint } {
 }
 
 /** Divides and rounds to four decimals; null if the denominator is 0. */
-function quotient(numerator: bigint, denominator: bigint): number | null {
+function roundedRatio(numerator: bigint, denominator: bigint): number | null {
   return denominator === 0n ? null : decimalOf(roundedQuotient(numerator * 10_000n, denominator), 4);
 }
 

@@ -19,7 +19,7 @@ describe('roiRange', () => {
     [{ from: '9999-12-31', to: '9999-12-31' }, 1],
     [{ from: '9998-06-01', to: '9999-12-31' }, 579],
     [{ from: '9996-12-31', to: '9999-12-31' }, 1096],
-  ])('reads %j as a range of %d days, also at both ends of the calendar', (query, length) => {
+  ])('roiRange completes %j to a range of %d days', (query, length) => {
     expect(lengthOf(query)).toBe(length);
   });
 
@@ -28,7 +28,7 @@ describe('roiRange', () => {
     { from: '2026-03-20' },
     { from: '2023-03-18', to: '2026-03-19' },
     { from: '9996-12-30', to: '9999-12-31' },
-  ])('rejects %j', (query) => {
+  ])('roiRange rejects the range %j', (query) => {
     expect(() => roiRange(query, '2026-03-19')).toThrow();
   });
 });

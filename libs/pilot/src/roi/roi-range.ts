@@ -13,8 +13,8 @@ const dayMs = 86_400_000;
 export function roiRange({ from, to }: Partial<RoiRange>, today: string): RoiRange {
   const last = to ?? today;
   const first = from ?? dayAfter(last, -29);
-  if (last < first) throw wrong('to', to ? 'to must not be before from' : 'from must not be after today');
-  if (last > threeYearsAfter(first)) throw wrong('to', 'to must be at most 3 years after from');
+  if (last < first) throw invalidRange('to', to ? 'to must not be before from' : 'from must not be after today');
+  if (last > threeYearsAfter(first)) throw invalidRange('to', 'to must be at most 3 years after from');
   return { from: first, to: last };
 }
 
@@ -37,6 +37,6 @@ function threeYearsAfter(day: string): string {
   return year > 9999 ? '9999-12-31' : `${String(year).padStart(4, '0')}${day.slice(4)}`;
 }
 
-function wrong(field: string, message: string): AppError {
+function invalidRange(field: string, message: string): AppError {
   return new AppError('invalid_payload', { detail: `${message}.`, errors: [{ field, message }] });
 }

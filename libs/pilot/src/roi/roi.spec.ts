@@ -14,7 +14,7 @@ const zones = ['America/Chicago', 'Pacific/Apia', 'Asia/Kathmandu', 'UTC', 'Euro
 
 interface Claim {
   outcome: ClaimOutcome;
-  /** Whole microseconds. */
+  /** Processing time in whole microseconds; null if unknown. */
   micros: number | null;
 }
 interface Batch {
@@ -171,7 +171,7 @@ describe('readRoi', () => {
     },
   );
 
-  it('returns the same from rollups, raw rows and a plain recomputation, after any reports and changes', async () => {
+  it('the ROI from rollups, from claims and from a plain recomputation is equal after any changes', async () => {
     const sources = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 40 }), async (operations) => {
@@ -211,7 +211,7 @@ describe('readRoi', () => {
     expect(sources).toContain('rollup');
   });
 
-  it('computes from claims until many changed days, or the days of a new time zone, are in the rollups', async () => {
+  it('the ROI figures are computed from claims until all changed days are in the rollups', async () => {
     const fixture = await open();
     const at = new Date('2026-03-10T02:00:00Z');
     for (let id = 0; id < 40; id += 1) {
@@ -230,7 +230,7 @@ describe('readRoi', () => {
     expect(await expectEqual(fixture, query)).toBe('rollup');
   });
 
-  it('reads rollups whose errors verifyRollups finds and rebuildRollups repairs', async () => {
+  it('verifyRollups finds errors in the ROI rollups, and rebuildRollups repairs them', async () => {
     const fixture = await open();
     const claims: Claim[] = [10, 20, 30].map((micros) => ({ outcome: 'failed', micros }));
     await fixture.ingest('one', { at: new Date('2026-03-10T12:00:00Z'), job: 0, claims });

@@ -10,14 +10,14 @@ const maxReason = 200;
 export function headlineOf({ claims, durationMs, stopReason }: SessionFacts): string {
   const { attempted, eobUploaded, noEobFound, failed } = claims;
   const all = attempted === 0 ? 'No claims' : counted(attempted, 'claim');
-  const time = durationMs === null ? '' : ` in ${spoken(durationMs)}`;
+  const time = durationMs === null ? '' : ` in ${durationInWords(durationMs)}`;
   const outcomes = [
     eobUploaded && `${counted(eobUploaded, 'EOB')} uploaded`,
     noEobFound && `${grouped(noEobFound)} without an EOB`,
     failed && `${grouped(failed)} failed`,
   ].filter(Boolean);
   const outcomeText = outcomes.length ? `: ${outcomes.join(', ')}` : '';
-  const stop = stopReason === null ? '' : `; stopped: ${cut(stopReason)}`;
+  const stop = stopReason === null ? '' : `; stopped: ${shortenReason(stopReason)}`;
   return `${all}${time}${outcomeText}${stop}.`;
 }
 
@@ -30,7 +30,7 @@ function grouped(count: number): string {
 }
 
 /** Formats a duration in words: 2 hours 5 minutes, 35 minutes, 12 seconds. */
-function spoken(durationMs: number): string {
+function durationInWords(durationMs: number): string {
   const seconds = Math.round(durationMs / 1000);
   if (seconds < 60) return counted(seconds, 'second');
   const minutes = Math.round(seconds / 60);
@@ -40,7 +40,7 @@ function spoken(durationMs: number): string {
 }
 
 /** Shortens a reason and removes its final period, because the sentence ends with one. */
-function cut(reason: string): string {
+function shortenReason(reason: string): string {
   const characters = [...reason.replaceAll(/\s+/g, ' ').trim()];
   const short = characters.length > maxReason ? `${characters.slice(0, maxReason).join('')}…` : characters.join('');
   return short.replace(/\.+$/, '');

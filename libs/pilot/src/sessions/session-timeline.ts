@@ -4,7 +4,7 @@ export interface BatchFacts {
   startedAt: Date | null;
   finishedAt: Date | null;
   ingestedAt: Date;
-  /** In the order of the report. */
+  /** Claims in the order of the report. */
   claims: { claimId: string; outcome: ClaimOutcome; processingMicros: number | null }[];
   stops: { reason: string; at: Date; detail: string | null }[];
 }

@@ -23,13 +23,13 @@ describe('headlineOf', () => {
       '2 claims: 2 failed; stopped: The portal is down.',
     ],
   ])(
-    'states counts, duration and stop reason in one sentence (case %#)',
+    'a session’s headline states counts, duration and stop reason in one sentence (case %#)',
     (claims, durationMs, stopReason, sentence) => {
       expect(headlineOf({ claims, durationMs, stopReason })).toBe(sentence);
     },
   );
 
-  it('shortens a long stop reason', () => {
+  it('a session’s headline shortens a long stop reason', () => {
     const sentence = headlineOf({ claims: none, durationMs: null, stopReason: '🦷'.repeat(500) });
     expect([...sentence].length).toBeLessThan(250);
     expect(sentence.endsWith('🦷….')).toBe(true);
@@ -48,7 +48,7 @@ describe('timelineOf', () => {
       (entry) => [entry.kind, entry.claimId ?? entry.reason, (entry.at.getTime() - at(0).getTime()) / 1000],
     );
 
-  it('computes the time of a claim from the start and the processing times up to the claim', () => {
+  it('a claim’s time is computed from the session’s start and the processing times up to the claim', () => {
     const stops = [{ reason: 'pause', at: at(25), detail: null }];
     const claims = [claim('A', 20), claim('B', null), claim('C', 10.5)];
     expect(entriesOf({ startedAt: at(0), finishedAt: at(60), claims, stops })).toEqual([
@@ -61,7 +61,7 @@ describe('timelineOf', () => {
     ]);
   });
 
-  it('computes claim times backwards from the end, or from the ingest, if the start is unknown', () => {
+  it('claim times are computed backwards from the session’s end or its ingest if the start is unknown', () => {
     const claims = [claim('A', 20), claim('B', 10)];
     expect(entriesOf({ finishedAt: at(100), claims })).toEqual([
       ['claim', 'A', 90],
@@ -74,7 +74,7 @@ describe('timelineOf', () => {
     ]);
   });
 
-  it('puts no claim after the end, and ignores an end before the start', () => {
+  it('a session’s timeline shows no claim after the end, and ignores an end before the start', () => {
     expect(entriesOf({ startedAt: at(0), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
       ['started', null, 0],
       ['claim', 'A', 5],

@@ -100,7 +100,7 @@ async function deleteBatch(tx: Transaction, organizationId: string, batchId: str
     'find_old_batch',
   );
   if (!old) return false;
-  // In the order that the interface specifies (4.2).
+  // Deletes in the order that section 4.2 of the interface specifies.
   tx.defer('DELETE FROM process_library_session_timeline WHERE pilot_batch_id = $1', [old.id]);
   tx.defer('DELETE FROM process_library_session_summary WHERE pilot_batch_id = $1', [old.id]);
   tx.defer('DELETE FROM pilot_stop_event WHERE pilot_batch_id = $1', [old.id]);

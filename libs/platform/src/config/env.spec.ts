@@ -18,7 +18,7 @@ class Extended extends Example {
 }
 
 describe('configuration', () => {
-  it('reads values of every type and applies the defaults', () => {
+  it('the configuration reads values of every type and applies the defaults', () => {
     expect(loadConfig(Example, { NAME: 'a', WORDS: ' x, y ,', LOUD: 'true', COUNT: '' })).toEqual({
       name: 'a',
       count: 3,
@@ -30,7 +30,7 @@ describe('configuration', () => {
     });
   });
 
-  it('reports all errors at once', () => {
+  it('the configuration reports all errors at once', () => {
     const env = { COUNT: '10', LOUD: 'yes', WHERE: 'http://x', SIZE: 'xl', MORE: '1.5' };
     const faults = (() => {
       try {
@@ -43,12 +43,12 @@ describe('configuration', () => {
     expect(faults.map((fault) => fault.split(' ')[0])).toEqual(['NAME', 'COUNT', 'LOUD', 'WHERE', 'SIZE', 'MORE']);
   });
 
-  it('reports the errors of several apps together, each once', () => {
+  it('the configuration reports the errors of several apps together, each once', () => {
     expect(() => loadConfigs([Example, Extended], {})).toThrow(/NAME is missing[\s\S]*MORE is missing/);
     expect(() => loadConfigs([Example, Extended], {})).not.toThrow(/NAME[\s\S]*NAME is missing/);
   });
 
-  it('reads a secret from a file and rejects a variable that has both a value and a file', () => {
+  it('the configuration reads a secret from a file and rejects a variable that has both a value and a file', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'muster-env-')), 'secret');
     writeFileSync(file, 'from the file\n');
     expect(loadConfig(Example, { NAME: 'a', SECRET_FILE: file }).secret).toBe('from the file');
@@ -56,7 +56,7 @@ describe('configuration', () => {
     expect(() => loadConfig(Example, { NAME: 'a', SECRET_FILE: '/nowhere' })).toThrow(/SECRET_FILE cannot be read/);
   });
 
-  it('ignores NAME_FILE for a variable that is not a secret', () => {
+  it('the configuration ignores NAME_FILE for a variable that is not a secret', () => {
     expect(() => loadConfig(Example, { NAME_FILE: '/etc/hostname' })).toThrow(/NAME is missing/);
   });
 });

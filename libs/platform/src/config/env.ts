@@ -5,7 +5,10 @@ export interface VariableOptions<T> {
   /** Value if the variable is absent or empty. Without a default, a variable that is not optional must be set. */
   default?: T;
   optional?: boolean;
-  /** Never printed. NAME_FILE can contain the path of a file with the value instead. */
+  /**
+   * Whether the value is a secret. A secret is never printed, and NAME_FILE can contain the path of a file with its
+   * value.
+   */
   secret?: boolean;
   /** Returns the errors of a parsed value. Each error names the variable and contains no secret. */
   check?(value: T): string[];

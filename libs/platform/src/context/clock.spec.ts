@@ -15,7 +15,7 @@ describe("the service's clock", () => {
   it.each([
     ['an hour ahead', hourMs],
     ['an hour behind', -hourMs],
-  ])('follows the database on a machine whose clock is %s', (_case, offMs) => {
+  ])('the service’s clock follows the database on a machine whose clock is %s', (_case, offMs) => {
     const right = Date.now();
     jest.spyOn(Date, 'now').mockImplementation(() => right + offMs);
     const clock = new ServiceClock();
@@ -24,7 +24,7 @@ describe("the service's clock", () => {
     expect(offBy(clock, right)).toBeLessThan(1000);
   });
 
-  it("does not move with a jump of the machine's clock", () => {
+  it('the service’s clock does not move with a jump of the machine’s clock', () => {
     const clock = new ServiceClock();
     const right = Date.now();
     clock.follow(readingOf(right));
@@ -32,7 +32,7 @@ describe("the service's clock", () => {
     expect(offBy(clock, right)).toBeLessThan(1000);
   });
 
-  it("follows a jump of the database's clock", () => {
+  it('the service’s clock follows a jump of the database’s clock', () => {
     const clock = new ServiceClock();
     const right = Date.now();
     clock.follow(readingOf(right));
@@ -40,7 +40,7 @@ describe("the service's clock", () => {
     expect(offBy(clock, right - hourMs)).toBeLessThan(1000);
   });
 
-  it('does not run backwards when it is corrected by less than a second', () => {
+  it('the service’s clock does not run backwards when it is corrected by less than a second', () => {
     const clock = new ServiceClock();
     const before = clock.now().getTime();
     clock.follow(readingOf(before - 500));
@@ -48,7 +48,7 @@ describe("the service's clock", () => {
     expect(offBy(clock, before)).toBeLessThan(500);
   });
 
-  it('stays unchanged within the uncertainty of a slow reading', () => {
+  it('the service’s clock stays unchanged within the uncertainty of a slow reading', () => {
     const clock = new ServiceClock();
     const right = Date.now();
     clock.follow(readingOf(right));
@@ -57,7 +57,7 @@ describe("the service's clock", () => {
     expect(offBy(clock, right)).toBeLessThan(1000);
   });
 
-  it('moves to the middle of a slow reading that contradicts it', () => {
+  it('the service’s clock moves to the middle of a slow reading that contradicts it', () => {
     const clock = new ServiceClock();
     const right = Date.now();
     clock.follow(readingOf(right));

@@ -5,7 +5,10 @@ export abstract class Clock {
   abstract now(): Date;
 }
 
-/** A smaller difference is a correction: the clock stands still until the time has caught up with it. */
+/**
+ * A backwards correction by less than this number of milliseconds makes the clock stand still until the time has caught
+ * up. A larger one is a jump that moves the clock back.
+ */
 const jumpMs = 1000;
 
 /**
@@ -23,16 +26,16 @@ export class ServiceClock extends Clock {
 
   override now(): Date {
     const ms = this.originMs + performance.now();
-    // A correction by milliseconds must not make a later event look earlier. A jump is followed.
+    // A small correction must not make a later event look earlier than a previous one.
     this.lastMs = ms < this.lastMs && this.lastMs - ms < jumpMs ? this.lastMs : ms;
     return new Date(this.lastMs);
   }
 
-  /** Adjusts the clock to a reading of another one, made between two values of `performance.now()`. */
+  /** Adjusts the clock to a reading of another clock, which was made between two values of `performance.now()`. */
   follow({ readMs, requestedAt, answeredAt }: ClockReading): void {
     const earliest = readMs - answeredAt;
     const latest = readMs - requestedAt;
-    // Within the reading's own uncertainty the clock is right, and moving it would only add jitter.
+    // While the current time is within the uncertainty of the reading, moving the clock would only add jitter.
     if (this.originMs < earliest || this.originMs > latest) this.originMs = (earliest + latest) / 2;
   }
 }

@@ -1,7 +1,7 @@
 import { NIL, v7 } from 'uuid';
 import { randomBytes } from './random-bytes';
 
-/** Sorts before every other id. */
+/** The id that sorts before every other id. */
 export const nilId: string = NIL;
 
 let lastMs = 0;
@@ -13,7 +13,7 @@ let sequence = 0;
 export function newId(): string {
   const random = randomBytes(16);
   const now = Date.now();
-  // The sequence starts at a random value in its lower half, so that a millisecond never uses it up.
+  // The sequence starts at a random value in its lower half, so that one millisecond cannot use up all of its values.
   sequence = now > lastMs ? random.readUInt32BE(0) >>> 1 : sequence + 1;
   lastMs = Math.max(now, lastMs);
   return v7({ random, msecs: lastMs, seq: sequence });

@@ -5,15 +5,15 @@ describe('work within a time', () => {
   const never = new Promise<string>(() => undefined);
   const tooLate = (ended: boolean) => (ended ? 'ended' : 'late');
 
-  it('returns the result of work that finishes in time', async () => {
+  it('within returns the result of work that finishes in time', async () => {
     expect(await within(10_000, Promise.resolve('done'), tooLate)).toBe('done');
   });
 
-  it('fails with the error of the work', async () => {
+  it('within fails with the error of the work', async () => {
     await expect(within(10_000, Promise.reject(new Error('no')), tooLate)).rejects.toThrow('no');
   });
 
-  it('calls `late` when the time is over', async () => {
+  it('within calls `late` when the time is over', async () => {
     expect(await within(1, never, tooLate)).toBe('late');
     const refuse = () => {
       throw new Error('no answer within 1 ms');
@@ -21,7 +21,7 @@ describe('work within a time', () => {
     await expect(within(1, never, refuse)).rejects.toThrow('no answer within 1 ms');
   });
 
-  it('calls `late` at once when the signal aborts, also if it aborted before', async () => {
+  it('within calls `late` at once when the signal aborts, also if it aborted before', async () => {
     const ending = new AbortController();
     const waiting = within(600_000, never, tooLate, ending.signal);
     ending.abort();
@@ -29,7 +29,7 @@ describe('work within a time', () => {
     expect(await within(600_000, never, tooLate, ending.signal)).toBe('ended');
   });
 
-  it('ignores an error of the work after the time is over', async () => {
+  it('within ignores an error of the work after the time is over', async () => {
     let fail: ((error: Error) => void) | undefined;
     const work = new Promise<string>((_, reject) => (fail = reject));
     expect(await within(1, work, tooLate)).toBe('late');

@@ -207,7 +207,10 @@ function startTimeout(request: FastifyRequest, reply: FastifyReply, timeoutMs: n
 
 const keyInQuery = /[?&](x-?api-?key|api_?key|access_?token|token)=|msk_[a-z0-9]{8,32}_/i;
 
-/** Node uses the first of two Host headers, and a proxy in front may have used the other one. */
+/**
+ * Returns the error for a request with two Host headers: Node uses the first one, and a proxy in front may have used
+ * the other one.
+ */
 function refusedHost({ raw: { rawHeaders } }: FastifyRequest): AppError | undefined {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
   if (hosts.length < 2) return undefined;

@@ -34,18 +34,18 @@ describe('the rate limiter', () => {
     return answers.filter(({ status }) => status === 'fulfilled').length;
   };
 
-  it('admits exactly the limit over all replicas together', async () => {
+  it('the rate limiter admits exactly the limit over all replicas together', async () => {
     const replicas = [replica(), replica(), replica()];
     const passed = await Promise.all(replicas.map((limiter) => spend(limiter, 90)));
     expect(passed.reduce((sum, count) => sum + count, 0)).toBe(100);
   });
 
-  it('calls the shared counter once for many requests', async () => {
+  it('the rate limiter calls the shared counter once for many requests', async () => {
     expect(await spend(replica(), 100)).toBe(100);
     expect(counters.calls).toBe(20);
   });
 
-  it('returns the time to wait, and admits requests again after it', async () => {
+  it('the rate limiter returns the time to wait, and admits requests again after it', async () => {
     const limiter = replica();
     await spend(limiter, 100);
     const refusal: AppError = await limiter.take(policy, 'key').catch((error) => error);
@@ -59,13 +59,13 @@ describe('the rate limiter', () => {
     expect(await spend(limiter, 1)).toBe(1);
   });
 
-  it('counts each subject separately', async () => {
+  it('the rate limiter counts each subject separately', async () => {
     const limiter = replica();
     await spend(limiter, 150, 'a');
     expect(await spend(limiter, 150, 'b')).toBe(100);
   });
 
-  it('limits per process while the shared counter does not answer', async () => {
+  it('the rate limiter limits per process while the shared counter does not answer', async () => {
     counters.broken = true;
     const limiter = replica();
     expect(await spend(limiter, 150)).toBe(100);
@@ -76,7 +76,7 @@ describe('the rate limiter', () => {
     expect(counters.calls).toBe(2);
   });
 
-  it('counts down the remaining requests', async () => {
+  it('the rate limiter counts down the remaining requests', async () => {
     const limiter = replica();
     const remaining: number[] = [];
     for (let i = 0; i < 100; i += 1) remaining.push((await limiter.take(policy, 'key')).remaining);

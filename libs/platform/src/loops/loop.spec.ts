@@ -22,7 +22,7 @@ describe('a maintenance loop', () => {
     return { ledger, metrics, loop: new Loop(spec, { app: 'scheduler', metrics, ledger }) };
   }
 
-  it('remembers a failing row, since when and how often it has failed, until the row is processed', async () => {
+  it('a loop remembers a failing row, since when and how often it has failed, until the row is processed', async () => {
     let bad = ['agent a', 'agent b'];
     const { loop, ledger, metrics } = make((round) => {
       for (const row of bad) round.fail(row, new Error(`${row} broke`));
@@ -49,7 +49,7 @@ describe('a maintenance loop', () => {
     );
   });
 
-  it('records the error of an aborted round, and keeps the stuck rows of earlier rounds', async () => {
+  it('a loop records the error of an aborted round, and keeps the stuck rows of earlier rounds', async () => {
     let breaks = false;
     const { loop, ledger } = make((round) => {
       if (breaks) return Promise.reject(new Error('no database'));
@@ -62,7 +62,7 @@ describe('a maintenance loop', () => {
     expect(ledger.runs[1]).toMatchObject({ error: 'no database', stuck: [{ row: 'job 1', times: 1 }] });
   });
 
-  it('remembers a row that failed before until the row is tried again', async () => {
+  it('a loop remembers a row that failed before until the row is tried again', async () => {
     let next = (round: Round) => round.fail('agent a', new Error('no'));
     const { loop, ledger } = make((round) => {
       next(round);
@@ -80,13 +80,13 @@ describe('a maintenance loop', () => {
     expect(ledger.runs[3]).toMatchObject({ stuck: [] });
   });
 
-  it('records rounds that did nothing only seldom', async () => {
+  it('a loop records only a few of the rounds that did nothing', async () => {
     const { loop, ledger } = make(() => Promise.resolve({ looked: 0 }));
     for (let round = 0; round < 5; round += 1) await loop.runOnce();
     expect(ledger.runs).toHaveLength(1);
   });
 
-  it('continues if the ledger fails', async () => {
+  it('a loop continues if its ledger fails', async () => {
     const { loop, ledger } = make(() => Promise.resolve({ looked: 1 }));
     jest.spyOn(ledger, 'record').mockRejectedValue(new Error('no database'));
     await expect(loop.runOnce()).resolves.toBeUndefined();
@@ -109,7 +109,7 @@ describe('a maintenance loop', () => {
       return { loop, rounds, within };
     }
 
-    it('runs every fifth interval after a time without work, and every interval while it finds work', async () => {
+    it('a loop with restsWhenQuiet runs every fifth interval after a time without work, and every interval while it finds work', async () => {
       const { loop, rounds, within } = makeResting(true);
       loop.start();
       await within(20_000);
@@ -121,7 +121,7 @@ describe('a maintenance loop', () => {
       expect(await within(50_000)).toBe(0);
     });
 
-    it('runs within one interval after a notification, even if it was resting', async () => {
+    it('a loop with restsWhenQuiet runs within one interval after a notification, even if it was resting', async () => {
       const { loop, within } = makeResting(true);
       loop.start();
       await within(60_000);
@@ -132,7 +132,7 @@ describe('a maintenance loop', () => {
       await loop.stop();
     });
 
-    it('never rests if the option is false', async () => {
+    it('a loop never rests if restsWhenQuiet is false', async () => {
       const { loop, within } = makeResting(false);
       loop.start();
       await within(60_000);

@@ -7,7 +7,7 @@ import type { LoopLedger, LoopRun, StuckRow } from './loop-ledger';
 import { Round } from './round';
 
 export interface LoopSpec {
-  /** Unique among the loops of all apps. */
+  /** Name of the loop, unique among the loops of all apps. */
   name: string;
   intervalMs: number;
   budgetMs?: number;
@@ -65,7 +65,7 @@ export class Loop {
     await this.spec.ended?.();
   }
 
-  /** Ends the rest after a notification, because there may be work now. */
+  /** Makes a resting loop use its normal interval again after a notification, because there may be work now. */
   wake(): void {
     this.busyAt = performance.now();
     if (this.resting) this.periodic.hasten();

@@ -16,7 +16,7 @@ describe('a purge', () => {
     };
   }
 
-  it('deletes from the tables in turn until no rows are left', async () => {
+  it('a purge deletes from the tables in turn until no rows are left', async () => {
     const turns: string[] = [];
     const round = new Round('test');
     const counts = await purge(round, { a: table(25, turns, 'a'), b: table(3, turns, 'b') }, 10);
@@ -25,7 +25,7 @@ describe('a purge', () => {
     expect(round.failed).toBe(0);
   });
 
-  it('reports a table that fails and continues with the other tables', async () => {
+  it('a purge reports a table that fails and continues with the other tables', async () => {
     const turns: string[] = [];
     const round = new Round('test');
     const broken = () => Promise.reject(new Error('no such table'));
@@ -33,7 +33,7 @@ describe('a purge', () => {
     expect(round.failures).toEqual([{ row: 'broken', error: 'no such table' }]);
   });
 
-  it('deletes nothing if no time is left', async () => {
+  it('a purge deletes nothing if no time is left', async () => {
     const turns: string[] = [];
     expect(await purge(new Round('test', { budgetMs: 0 }), { a: table(5, turns, 'a') })).toEqual({ a: 0 });
     expect(turns).toEqual([]);

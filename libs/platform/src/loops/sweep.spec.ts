@@ -34,16 +34,19 @@ describe('a sweep', () => {
     };
   }
 
-  it.each([1, 4])('processes every row page by page, %i at a time, and skips rows that fail', async (atOnce) => {
-    const { run, tried } = table([1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13]);
-    const round = new Round('test');
-    expect(await run(round, atOnce)).toEqual({ looked: 25, done: 9 });
-    expect([...tried].sort((a, b) => a - b)).toEqual(rows);
-    expect(round.failed).toBe(11);
-    expect(round.failures).toContainEqual({ row: 'row 13', error: '13 is bad' });
-  });
+  it.each([1, 4])(
+    'a sweep processes every row page by page, %i at a time, and skips rows that fail',
+    async (atOnce) => {
+      const { run, tried } = table([1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13]);
+      const round = new Round('test');
+      expect(await run(round, atOnce)).toEqual({ looked: 25, done: 9 });
+      expect([...tried].sort((a, b) => a - b)).toEqual(rows);
+      expect(round.failed).toBe(11);
+      expect(round.failures).toContainEqual({ row: 'row 13', error: '13 is bad' });
+    },
+  );
 
-  it('resumes at its cursor in the next round if it runs out of time, and restarts after the last row', async () => {
+  it('a sweep that ran out of time resumes at its cursor in the next round, and restarts after the last row', async () => {
     const { run, tried } = table(rows);
     const cursors = new Map<string, unknown>();
     // Each check of the time uses up a third of the budget, so a round processes three rows.
@@ -61,7 +64,7 @@ describe('a sweep', () => {
     expect(tried.slice(-3)).toEqual([1, 2, 3]);
   });
 
-  it('processes nothing and keeps its cursor if it has no time', async () => {
+  it('a sweep without time processes nothing and keeps its cursor', async () => {
     const { run, tried } = table();
     const cursors = new Map<string, unknown>([['rows', 7]]);
     expect(await run(new Round('test', { budgetMs: 0, cursors }))).toEqual({ looked: 0, done: 0 });

@@ -21,7 +21,7 @@ const program = `
   })();`;
 
 describe('a service’s heap', () => {
-  it('stays smaller with boundGarbage than with V8’s defaults', async () => {
+  it('a service’s heap stays smaller with boundGarbage than with V8’s defaults', async () => {
     const peakOf = async (how: string) => {
       const { stdout } = await promisify(execFile)(process.execPath, ['-e', program, how, compiled]);
       return (JSON.parse(stdout) as { peak: number }).peak;

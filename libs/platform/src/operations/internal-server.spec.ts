@@ -21,7 +21,7 @@ describe('the internal port', () => {
   });
   afterAll(() => server.close());
 
-  it('answers liveness and metrics only, and only on its own address', async () => {
+  it('the internal port answers liveness and metrics only, and only on its own address', async () => {
     expect((await http.get('/livez')).body).toEqual({ status: 'ok' });
     expect((await http.get('/metrics')).text).toContain('muster_queue_backlog');
     expect((await http.get('/api/health')).status).toBe(404);
@@ -33,12 +33,12 @@ describe('the internal port', () => {
     }
   });
 
-  it('listens on the loopback address by default, whatever the public port listens on', () => {
+  it('the internal port listens on the loopback address by default, whatever the public port listens on', () => {
     const { internalHost } = loadConfig(BaseConfig, testEnvironment('postgres://db', { HOST: '0.0.0.0' }));
     expect(internalHost).toBe('127.0.0.1');
   });
 
-  it('reports ready if an optional check fails, but not if a required check fails', async () => {
+  it('the internal port reports ready if an optional check fails, but not if a required check fails', async () => {
     queue = () => Promise.reject(Object.assign(new Error('secret host'), { code: 'ECONNREFUSED' }));
     const ready = await http.get('/readyz');
     expect([ready.status, ready.body.checks.queue]).toEqual([
@@ -52,14 +52,14 @@ describe('the internal port', () => {
     database = async () => undefined;
   });
 
-  it('answers in bounded time when a check hangs', async () => {
+  it('the internal port answers in bounded time when a check hangs', async () => {
     database = () => new Promise(() => undefined);
     const unready = await http.get('/readyz');
     expect([unready.status, unready.body.checks.database.reason]).toEqual([503, 'no answer within 2000 ms']);
     database = async () => undefined;
   });
 
-  it('reports not ready while the process drains', async () => {
+  it('the internal port reports not ready while the process drains', async () => {
     readiness.drain();
     const draining = await http.get('/readyz');
     expect([draining.status, draining.body.draining]).toEqual([503, true]);

@@ -22,7 +22,10 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  /** Metric for KEDA. The lists in Redis are not used because they lack delayed, prioritised and paused jobs. */
+  /**
+   * Number of messages per queue, by which KEDA scales the apps. The lists in Redis are not used instead, because they
+   * lack delayed, prioritised and paused jobs.
+   */
   readonly backlog = new Gauge({
     name: 'muster_queue_backlog',
     help: 'Committed outbox rows that are not handled yet, by queue.',

@@ -21,14 +21,14 @@ describe('rounds', () => {
     return runOnce.mock.calls.length;
   }
 
-  it('start after their interval, or earlier if something is due', async () => {
+  it('a round starts after the interval, or earlier if work is due', async () => {
     expect(await roundsWithin(3500)).toBe(4);
     expect(await roundsWithin(3500, () => Promise.resolve(null))).toBe(4);
     expect(await roundsWithin(3500, () => Promise.resolve(100))).toBe(36);
     expect(await roundsWithin(3500, () => Promise.resolve(5000))).toBe(4);
   });
 
-  it('always have a pause between them, and keep their interval if the due time is unknown', async () => {
+  it('rounds always have a pause between them, and keep their interval if the due time is unknown', async () => {
     expect(await roundsWithin(95, () => Promise.resolve(0))).toBe(10);
     expect(await roundsWithin(3500, () => Promise.reject(new Error('no database')))).toBe(4);
   });

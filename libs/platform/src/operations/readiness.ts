@@ -26,7 +26,7 @@ export class Readiness {
     this.checks.set(name, { check, required, deep: deep && atMostEvery(deepCheckMs, deep) });
   }
 
-  /** Takes the process out of rotation, because it will end. */
+  /** Reports the process as not ready from now on, so that it gets no new requests before it ends. */
   drain(): void {
     this.draining = true;
   }
@@ -38,14 +38,14 @@ export class Readiness {
   /** Like `run`, but also checks that the resource can be written to. */
   runDeep(name: string): Promise<CheckResult> {
     const { check, deep } = this.checks.get(name) ?? {};
-    return this.time(check && (() => check().then(deep)));
+    return this.runWithTimeout(check && (() => check().then(deep)));
   }
 
   run(name: string, timeoutMs = 2000): Promise<CheckResult> {
-    return this.time(this.checks.get(name)?.check, timeoutMs);
+    return this.runWithTimeout(this.checks.get(name)?.check, timeoutMs);
   }
 
-  private async time(check: Check | undefined, timeoutMs = 2000): Promise<CheckResult> {
+  private async runWithTimeout(check: Check | undefined, timeoutMs = 2000): Promise<CheckResult> {
     if (!check) return { status: 'failed', latencyMs: null, reason: 'not part of this process' };
     const started = performance.now();
     try {

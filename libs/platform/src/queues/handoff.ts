@@ -43,7 +43,7 @@ export class Handoff {
    * Returns the running messages that must be postponed now, and counts them as postponed for `forMs`. No other process
    * starts a postponed message.
    */
-  putOff(forMs: number): string[] {
+  takeIdsToPostpone(forMs: number): string[] {
     const now = Date.now();
     const ids = [...this.accepted].filter(([, at]) => at <= now).map(([id]) => id);
     for (const id of ids) this.accepted.set(id, now + forMs);

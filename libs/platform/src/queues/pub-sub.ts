@@ -21,7 +21,7 @@ export const topics = ['timeline', 'command', 'agent', 'job', 'autopilot', 'orga
 export type Topic = (typeof topics)[number];
 type Listener = (id: string) => void;
 
-/** The notifications of one turn of the event loop, of all topics. */
+/** The notifications that are sent together: those of one turn of the event loop, of all topics. */
 interface Message {
   from: string;
   topics: Partial<Record<Topic, string[]>>;
@@ -43,7 +43,7 @@ export class PubSub implements OnApplicationShutdown {
 
   constructor(@Inject(RedisConnections) private readonly connections: RedisConnections) {}
 
-  /** Never waits and never throws. Listeners in this process are called at once. */
+  /** Notifies the listeners of a topic. Never waits and never throws; listeners in this process are called at once. */
   publish(topic: Topic, ids: Iterable<string>): void {
     const waiting = this.waiting.get(topic) ?? new Set();
     this.waiting.set(topic, waiting);
@@ -54,7 +54,7 @@ export class PubSub implements OnApplicationShutdown {
     this.timer ??= setImmediate(() => this.send());
   }
 
-  /** Returns the function that ends the subscription. */
+  /** Registers a listener. Returns the function that ends the subscription. */
   subscribe(topic: Topic, listener: Listener): () => void {
     const listeners = this.listeners.get(topic) ?? new Set();
     this.listeners.set(topic, listeners.add(listener));

@@ -91,7 +91,7 @@ export abstract class QueueProcessor extends WorkerHost {
 
   /** Handles a message from the queue. */
   override async process({ id, name, data, timestamp }: Job<MessageData>): Promise<void> {
-    // The message was published again while this process is handling it.
+    // This process is already handling the message, which was published again in the meantime.
     if (this.handoff.has(id!)) return;
     await this.handleInContext({ id: id!, queue: this.queue, name, data, enqueuedAtMs: timestamp, isNew: false });
   }

@@ -9,11 +9,11 @@ import { RedisConnections } from './redis-connections';
 describe('the queue catalogue', () => {
   const whole = queueNames.map((queue) => ({ queue, jobs: Object.keys(queueDefinition(queue).jobs) }));
 
-  it('accepts one handler for every job', () => {
+  it('the queue catalogue accepts one handler for every job', () => {
     expect(catalogueFaults('standalone', whole)).toEqual([]);
   });
 
-  it('reports a job without a handler, a job with two handlers, and an unknown job', () => {
+  it('the queue catalogue reports a job without a handler, a job with two handlers, and an unknown job', () => {
     const [first, ...rest] = whole;
     const faultsOf = (fault: string) => first!.jobs.map((job) => `${first!.queue}.${job} has ${fault}`);
     expect(catalogueFaults('standalone', rest)).toEqual(faultsOf('no handler'));
@@ -22,14 +22,14 @@ describe('the queue catalogue', () => {
     expect(catalogueFaults('standalone', surprising)).toEqual([`${first!.queue}.surprise is not in the catalogue`]);
   });
 
-  it('reports a handler for another app’s queue', () => {
+  it('the queue catalogue reports a handler for another app’s queue', () => {
     expect(catalogueFaults('gateway', [])).toEqual([]);
     expect(catalogueFaults('gateway', [{ queue: 'dispatch', jobs: ['probe'] }])).toEqual([
       'dispatch belongs to dispatcher, but this app handles it',
     ]);
   });
 
-  it('prevents an app without its handlers from starting', async () => {
+  it('an app without the handlers of its queues does not start', async () => {
     @Module({})
     class Empty {}
     const config: BaseConfig = testConfig('postgres://nobody@127.0.0.1:1/none', { LOG_LEVEL: 'silent' });

@@ -19,7 +19,10 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
     return `${this.config.redisPrefix}:queue`;
   }
 
-  /** For workers, which block on purpose: no command timeout, and reconnection attempts within 2 s forever. */
+  /**
+   * Creates the connection of queue workers, whose commands block on purpose. It has no command timeout, and it retries
+   * a lost connection at intervals of at most 2 s forever.
+   */
   blocking(): Redis {
     const client = this.connect('worker', { maxRetriesPerRequest: null });
     // Each worker blocks on its own copy of the connection. This class closes the copies, too.
@@ -32,13 +35,14 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
     return client;
   }
 
-  /** For pub/sub. It subscribes again automatically after every lost connection. */
+  /** Creates a connection for pub/sub, which subscribes again automatically after every lost connection. */
   subscriber(): Redis {
     return this.connect('pub-sub', { maxRetriesPerRequest: null, autoResubscribe: true });
   }
 
   /**
-   * For publishing. Only a command timeout ends an `add` while Redis is paused. The `add` may take effect all the same.
+   * Returns the connection for publishing messages. Only its command timeout ends an `add` while Redis is paused. The
+   * `add` may take effect all the same.
    */
   publisher(): Redis {
     this.publisherClient ??= this.connect('publisher', {
@@ -50,8 +54,8 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
   }
 
   /**
-   * For commands that a request must not wait for, such as rate counters and probes: they fail if there is no answer at
-   * once.
+   * Returns the connection for commands that a request must not wait for, such as rate counters and probes: a command
+   * fails if there is no answer at once.
    */
   impatient(): { client: Redis; prefix: string } {
     this.impatientClient ??= this.connect('impatient', {

@@ -60,7 +60,7 @@ export class OtlpSpans implements SpanSink {
     this.processor.onEnd(readable(span, this.resource));
   }
 
-  /** Sends the waiting spans. */
+  /** Sends the waiting spans and ends the exporter. */
   async end(): Promise<void> {
     await this.processor.shutdown();
   }
@@ -105,7 +105,7 @@ async function loadOtel() {
 const kinds: Record<EndedSpan['kind'], SpanKind> = { internal: 0, server: 1, client: 2, producer: 3, consumer: 4 };
 const statuses = { unset: 0, error: 2 } as const satisfies Record<string, SpanStatusCode>;
 
-// Shared by all spans, because each run has a dozen of them.
+// One object for all spans, because each run has a dozen spans.
 const unset = { code: statuses.unset };
 const scope = { name: 'muster' };
 const none: never[] = [];

@@ -93,7 +93,9 @@ export class OpenSpan {
   }
 }
 
-/** Runs the work in a new span. Messages, log lines and spans of the work become part of it. */
+/**
+ * Runs the work in a new span. Messages, log lines and spans that the work creates belong to the trace of this span.
+ */
 export async function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => Promise<T>): Promise<T> {
   const span = new OpenSpan(options);
   const { traceparent } = span;

@@ -11,7 +11,7 @@ import { samplerOf } from './samplers';
 import { sendSpansTo } from './spans';
 
 export interface Tracing {
-  /** Sends the waiting spans for at most two seconds. */
+  /** Ends tracing: sends the waiting spans, for at most two seconds. */
   end(): Promise<void>;
 }
 

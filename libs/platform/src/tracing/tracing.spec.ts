@@ -44,7 +44,7 @@ describe('tracing', () => {
     traceparent: continueTrace(parent),
   });
 
-  it('records nested spans of work, and the class but not the message of an error', async () => {
+  it('tracing records nested spans of work, and the class but not the message of an error', async () => {
     const tracing = await start();
     const attributes = { long: 'x'.repeat(10_000), none: undefined, 'muster.job_id': 'j' };
     const failing = inSpan({ name: 'outer', parent, attributes }, () =>
@@ -60,7 +60,7 @@ describe('tracing', () => {
     expect(collector.faults).toEqual([]);
   });
 
-  it('sends the waiting spans when it ends, and ignores later spans', async () => {
+  it('tracing sends the waiting spans when it ends, and ignores later spans', async () => {
     const tracing = await start({ OTEL_BSP_SCHEDULE_DELAY: '60000' });
     for (let at = 0; at < 600; at += 1) recordSpan(span(at));
     await tracing.end();
@@ -69,7 +69,7 @@ describe('tracing', () => {
     expect(await count('exported')).toBe(600);
   });
 
-  it('passes a traceparent on unchanged while it is off', async () => {
+  it('a traceparent is passed on unchanged while tracing is off', async () => {
     await inSpan({ name: 'nothing', parent }, async ({ traceparent }) => {
       expect(traceparent).toBe(parent);
       expect(currentContext()?.traceparent).toBe(parent);
@@ -77,7 +77,7 @@ describe('tracing', () => {
     expect(collector.bodies).toEqual([]);
   });
 
-  it('drops spans beyond the queue size while the collector does not answer, and logs that once', async () => {
+  it('tracing drops spans beyond the queue size while the collector does not answer, and logs that once', async () => {
     const tracing = await start({ OTEL_BSP_MAX_QUEUE_SIZE: '100', OTEL_EXPORTER_OTLP_TIMEOUT: '300' });
     collector.answer = null;
     const began = performance.now();
@@ -97,7 +97,7 @@ describe('tracing', () => {
     await tracing.end();
   });
 
-  it('ends in time although the collector is unreachable', async () => {
+  it('tracing ends in time although the collector is unreachable', async () => {
     const tracing = await start({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
       // Longer than `end` may take, but short enough for the tests that run in this process afterwards.
@@ -109,7 +109,7 @@ describe('tracing', () => {
     expect(performance.now() - began).toBeLessThan(4000);
   });
 
-  it('logs the status of the collector’s response, but not its text', async () => {
+  it('tracing logs the status of the collector’s response, but not its text', async () => {
     collector.answer = 400;
     const tracing = await start({ OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20hush' });
     recordSpan(span(0));
@@ -128,7 +128,7 @@ describe('a sampler', () => {
   const sampled = parent;
   const unsampled = parent.replace(/01$/, '00');
 
-  it.each(samplers)('%s decides as OpenTelemetry specifies', (name) => {
+  it.each(samplers)('the sampler %s decides as OpenTelemetry specifies', (name) => {
     const isParentBased = name.startsWith('parentbased_');
     const own = !name.endsWith('always_off');
     expect(records(name, sampled)).toBe(isParentBased || own);
@@ -136,14 +136,14 @@ describe('a sampler', () => {
     if (!name.endsWith('ratio')) expect(records(name, null)).toBe(own);
   });
 
-  it('decides by the trace id, so that all processes record the same traces', () => {
+  it('a sampler decides by the trace id, so that all processes record the same traces', () => {
     expect(records('traceidratio', sampled)).toBe(true);
     expect(records('traceidratio', sampled.replace('0af7', 'faf7'))).toBe(false);
   });
 });
 
 describe('a collector’s headers', () => {
-  it('are parsed as percent-encoded name=value pairs', () => {
+  it('a collector’s headers are parsed as percent-encoded name=value pairs', () => {
     expect(readHeaders('authorization=Bearer%20x, x-a = b==').headers).toEqual({
       authorization: 'Bearer x',
       'x-a': 'b==',
@@ -151,7 +151,7 @@ describe('a collector’s headers', () => {
   });
 
   it.each(['hush', 'a=%ZZ', 'a b=c', 'a=%0Ab', ''])(
-    'are rejected if malformed (%p), by position and without their values',
+    'the malformed collector header %p is rejected by position and without its value',
     (text) => {
       expect(readHeaders(text).faults).toEqual([
         'OTEL_EXPORTER_OTLP_HEADERS: header 1 does not have the form name=value',
@@ -161,7 +161,7 @@ describe('a collector’s headers', () => {
 });
 
 describe('the current context', () => {
-  it('keeps its request id within a span, and does not exist outside', async () => {
+  it('the current context keeps its request id within a span, and does not exist outside', async () => {
     const requestId = 'r';
     await runInContext({ requestId, traceparent: parent }, () =>
       inSpan({ name: 'within' }, async () => expect(currentContext()).toMatchObject({ requestId })),

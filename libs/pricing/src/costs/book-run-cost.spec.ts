@@ -43,7 +43,7 @@ describe('booking the cost of a run', () => {
   const totalOf = async (jobId: string) =>
     (await query<{ total: number }>('SELECT total_micros AS total FROM run_cost WHERE job_id = $1', [jobId]))[0]!.total;
 
-  it('books a cost once, in the month in which the run ended, however often it is computed', async () => {
+  it('a run’s cost is booked once, in the month in which the run ended, however often it is computed', async () => {
     const { jobId, organizationId } = await endedRun();
     await spend(jobId, 1, 500_000);
     await Promise.all([book(jobId), book(jobId), book(jobId)]);
@@ -56,7 +56,7 @@ describe('booking the cost of a run', () => {
     expect(await unequalCounters(harness.db)).toEqual([]);
   });
 
-  it('corrects a cost by a separate usage event if a late report adds to it', async () => {
+  it('a late report corrects a booked cost by a separate usage event', async () => {
     const { jobId } = await endedRun(10_000);
     await book(jobId);
     await spend(jobId, 1, 250_000);
@@ -70,7 +70,7 @@ describe('booking the cost of a run', () => {
     expect(await unequalCounters(harness.db)).toEqual([]);
   });
 
-  it('adds a component for the part of the reported cost that exceeds the other components', async () => {
+  it('a component is added for the part of the reported cost that exceeds the other components', async () => {
     const { jobId } = await endedRun(2_000_000);
     await book(jobId);
     await spend(jobId, 1, 250_000);
@@ -87,7 +87,7 @@ describe('booking the cost of a run', () => {
     ]);
   });
 
-  it('stores and reads a total above Number.MAX_SAFE_INTEGER exactly', async () => {
+  it('a total cost above Number.MAX_SAFE_INTEGER is stored and read exactly', async () => {
     const { jobId } = await endedRun();
     const max = Number.MAX_SAFE_INTEGER;
     await spend(jobId, 1, max);
@@ -96,13 +96,13 @@ describe('booking the cost of a run', () => {
     expect(await totalOf(jobId)).toBe(2n * BigInt(max) + 60_000n);
   });
 
-  it('returns null for a run that has not ended', async () => {
+  it('bookRunCost returns null for a run that has not ended', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id } = await makeJob(harness.db, { organizationId, status: 'running' });
     expect(await book(id)).toBeNull();
   });
 
-  it('lists a counter that is not the sum of its events in unequalCounters', async () => {
+  it('unequalCounters lists a counter that is not the sum of its events', async () => {
     const { organizationId, jobId } = await endedRun();
     await book(jobId);
     await query('UPDATE usage_counter SET runs = runs + 1 WHERE organization_id = $1', [organizationId]);

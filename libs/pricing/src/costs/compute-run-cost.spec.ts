@@ -56,7 +56,7 @@ const usage: fc.Arbitrary<ModelUsage> = fc.record({
 });
 
 describe('computeRunCost', () => {
-  it('equals exact fractions to the micro-dollar, with a total that is the sum of the components', () => {
+  it('a run’s cost equals exact fractions to the micro-dollar, and its total is the sum of the components', () => {
     const ms = fc.option(fc.oneof(fc.nat(7_200_000), fc.nat(43_200_000)));
     const run = fc.record({ ms, hourly: fc.nat(10_000_000_000), reported: fc.option(fc.nat(1_000_000_000)) });
     fc.assert(
@@ -72,7 +72,7 @@ describe('computeRunCost', () => {
     );
   });
 
-  it('returns the same cost for any order of the usages', () => {
+  it('a run’s cost is the same for any order of its usages', () => {
     fc.assert(
       fc.property(fc.array(usage, { maxLength: 12 }), (usages) => {
         const facts = { runMs: 1, computeMicrosPerHour: 1, reportedMicros: null };
@@ -89,7 +89,7 @@ describe('computeRunCost', () => {
 
   const none = { usages: [], runMs: null, computeMicrosPerHour: 120_000, reportedMicros: null };
 
-  it('prices a token at a millionth of the model’s price, and shows machine hours with nine decimals', () => {
+  it('a token costs a millionth of the model’s price, and machine hours have nine decimals', () => {
     const openai = { provider: 'openai', model: 'm', inputTokens: 812n, outputTokens: 64n, reportedMicros: 9n };
     const usages = [{ ...openai, price: { inputMicros: 400_000, outputMicros: 1_600_000 } }];
     expect(computeRunCost({ ...none, usages, runMs: 1_000 }).components).toMatchObject([
@@ -99,7 +99,7 @@ describe('computeRunCost', () => {
     ]);
   });
 
-  it('lists unpriced tokens and their reported cost as separate components', () => {
+  it('unpriced tokens and their reported cost are separate components of a run’s cost', () => {
     const usage = { provider: 'x', model: 'm', inputTokens: 5n, outputTokens: 7n, reportedMicros: 4_200n, price: null };
     expect(computeRunCost({ ...none, usages: [usage, usage] }).components).toMatchObject([
       { quantity: '10', unit: 'input_token', amountMicros: 0n, unpriced: true },
@@ -108,7 +108,7 @@ describe('computeRunCost', () => {
     ]);
   });
 
-  it('lists at most 200 models and sums up the rest as (others), without losing any cost', () => {
+  it('a run’s cost lists at most 200 models and sums up the others as (others), without losing any cost', () => {
     const usages = Array.from({ length: 5_000 }, (_, at) => ({
       provider: 'x',
       model: `m${at}`,

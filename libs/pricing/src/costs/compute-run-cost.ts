@@ -101,7 +101,7 @@ interface ModelSum {
   model: string;
   isPriced: boolean;
   tokens: { input: bigint; output: bigint };
-  /** In millionths of a micro-dollar. */
+  /** Tokens times price, in millionths of a micro-dollar. */
   worth: { input: bigint; output: bigint };
   reported: bigint | null;
 }

@@ -66,7 +66,7 @@ export async function priceUsages(
   );
   const priceOf = (usage: UsageOfDay): FoundPrice | null => {
     const before = priceByKey.get(keyOfDay(usage));
-    return before ? foundIn(before) : find(usage);
+    return before ? toFoundPrice(before) : find(usage);
   };
   const priced = usages.map((usage) => ({ ...usage, price: priceOf(usage) }));
   for (const { provider, model, day, price } of priced) {
@@ -78,7 +78,7 @@ export async function priceUsages(
   return { usages: priced, prices: [...priceByKey.values()] };
 }
 
-function foundIn({ inputMicros, outputMicros }: StoredPrice): FoundPrice | null {
+function toFoundPrice({ inputMicros, outputMicros }: StoredPrice): FoundPrice | null {
   return inputMicros === null || outputMicros === null ? null : { inputMicros, outputMicros };
 }
 

@@ -1,6 +1,6 @@
 import type { Database, ModelCallEntity } from '@muster/database';
 
-/** Longer than any call takes. */
+/** Minutes after which an open call counts as lost; longer than any call takes. */
 const lostAfterMinutes = 60;
 const batchSize = 1000;
 

@@ -24,7 +24,7 @@ export function priceRowsOf(prices: ModelPriceInput[]): PriceRow[] {
       outputMicros: microsOf(outputUsdPerMillion),
     };
     const key = identityOf(row);
-    if (seen.has(key)) throw repeated(at);
+    if (seen.has(key)) throw duplicatePrice(at);
     seen.add(key);
     return row;
   });
@@ -57,7 +57,7 @@ export function identityOf({ providerKey, modelKey, fromDay }: Pick<PriceRow, 'p
   return `${providerKey}\n${modelKey}\n${fromDay}`;
 }
 
-function repeated(at: number): AppError {
+function duplicatePrice(at: number): AppError {
   const message = `prices.${at} has the same provider, model and day as an earlier price`;
   return new AppError('invalid_payload', { detail: message, errors: [{ field: `prices.${at}`, message }] });
 }

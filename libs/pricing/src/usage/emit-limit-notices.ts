@@ -14,7 +14,7 @@ type Level = LimitNoticeEntity['level'];
 
 interface Limit {
   limit: LimitNoticeEntity['limitName'];
-  /** Runs, or micro-dollars. */
+  /** Value of the limit: a number of runs, or micro-dollars. */
   max: bigint;
 }
 

@@ -13,7 +13,7 @@ describe('purgeUsage', () => {
   });
   afterAll(() => harness.close());
 
-  it('deletes usage 400 days after the end of its month, and no usage of other organizations', async () => {
+  it('purgeUsage deletes usage when the retention period after the end of its month has passed', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: other } = await makeOrganization(harness.db);
     const sql = (text: string, values: unknown[] = []) => harness.db.query('system', text, values);

@@ -23,7 +23,7 @@ describe('the cron rule compared with cron-parser', () => {
   const zones = fc.constantFrom('UTC', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'Europe/London');
   const moments = fc.date({ min: new Date('2026-01-01'), max: new Date('2028-12-31'), noInvalidDate: true });
 
-  it('returns the same next run if the clocks do not change before it', () => {
+  it('nextRun returns the same run as cron-parser if the clocks do not change before it', () => {
     let compared = 0;
     fc.assert(
       fc.property(expressions, zones, moments, (fields, zone, after) => {
@@ -42,20 +42,20 @@ describe('the cron rule compared with cron-parser', () => {
     expect(compared).toBeGreaterThan(100);
   });
 
-  it('runs a fixed time in a gap right after the gap, not later by the length of the gap', () => {
+  it('nextRun runs a skipped time of day right after the gap; cron-parser adds the length of the gap', () => {
     const [expression, zone, after] = ['30 2 * * *', 'America/New_York', new Date('2026-03-08T06:00Z')] as const;
     expect(musterNext(expression, zone, after)).toBe('2026-03-08T07:00:00.000Z');
     expect(cronParserNext(expression, zone, after)).toBe('2026-03-08T07:30:00.000Z');
   });
 
-  it('does not treat a step over all days as a restriction, so both day fields must match', () => {
+  it('nextRun requires both day fields to match if one is a step over all days; cron-parser does not', () => {
     const [expression, after] = ['0 0 */2 * MON', new Date('2026-06-02T00:00Z')] as const;
     expect(musterNext(expression, 'UTC', after)).toBe('2026-06-15T00:00:00.000Z');
     expect(cronParserNext(expression, 'UTC', after)).toBe('2026-06-03T00:00:00.000Z');
   });
 
   it.each(['0 0 * * FRI-SUN', '0 0 * * 0,7', '1,1 * * * *'])(
-    'accepts an expression that cron-parser rejects: %s',
+    'readCron accepts an expression that cron-parser rejects: %s',
     (expression) => {
       expect(readCron(expression).fault).toBeUndefined();
       expect(() => CronExpressionParser.parse(expression)).toThrow();
@@ -65,7 +65,7 @@ describe('the cron rule compared with cron-parser', () => {
   it.each([
     ...['0 0 9 * * *', '@daily', '0 0 L * *', '0 0 * * MON#2', '0 0 ? * *', 'H * * * *', ''],
     ...['5/15 * * * *', '*/60 * * * *', '007 * * * *'],
-  ])('rejects an expression that cron-parser accepts: “%s”', (expression) => {
+  ])('readCron rejects an expression that cron-parser accepts: “%s”', (expression) => {
     expect(() => CronExpressionParser.parse(expression)).not.toThrow();
     expect(readCron(expression).fault).toEqual(expect.any(String));
   });

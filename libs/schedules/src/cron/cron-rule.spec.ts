@@ -15,7 +15,7 @@ describe('readCron', () => {
     '  0\t9  * * *  ',
     '00 09 * * *',
     '*/15,7 * * * *',
-  ])('accepts “%s”', (expression) => {
+  ])('readCron accepts the expression “%s”', (expression) => {
     expect(readCron(expression)).toMatchObject({ rule: expect.any(Object) });
   });
 
@@ -78,11 +78,11 @@ describe('readCron', () => {
     ['０ 9 * * *', /U\+FF10/],
     ['0 9 * * ＊', /U\+FF0A/],
     [`${'0,'.repeat(100)}0 0 * * *`, /more than 200 characters/],
-  ])('rejects “%s”', (expression, message) => {
+  ])('readCron rejects the expression “%s”', (expression, message) => {
     expect(readCron(expression).fault).toMatch(message);
   });
 
-  it('returns either a rule or an error message for any text', () => {
+  it('readCron returns either a rule or an error message for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[\d*,\-/ LW#?A-Z]{0,30}$/)), (text) => {
         const { rule, fault } = readCron(text);
@@ -95,7 +95,7 @@ describe('readCron', () => {
 
 describe('timezoneFault', () => {
   it.each(['UTC', 'America/Chicago', 'Asia/Kathmandu', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5', 'EST5EDT'])(
-    'accepts %s',
+    'the timezone %s is accepted',
     (name) => expect(timezoneFault(name)).toBeNull(),
   );
   it.each([
@@ -109,5 +109,5 @@ describe('timezoneFault', () => {
     'Europe/London ',
     '../etc',
     'x'.repeat(70),
-  ])('rejects “%s”', (name) => expect(timezoneFault(name)).toEqual(expect.any(String)));
+  ])('the timezone “%s” is rejected', (name) => expect(timezoneFault(name)).toEqual(expect.any(String)));
 });

@@ -6,7 +6,7 @@ export interface CronRule {
   hours: readonly number[];
   days: ReadonlySet<number>;
   months: ReadonlySet<number>;
-  /** 0 is Sunday. */
+  /** Days of the week; 0 is Sunday. */
   weekdays: ReadonlySet<number>;
   /**
    * Whether a day needs to match only one of the two day fields, because both are restricted. Otherwise it must match

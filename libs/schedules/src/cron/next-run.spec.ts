@@ -84,12 +84,12 @@ describe('nextRun', () => {
       });
       const [from, until] = [Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1)];
 
-      it.each(expressions)('finds the same runs of %s as a walk over every minute', (expression) => {
+      it.each(expressions)('nextRun finds the same runs of %s as a walk over every minute', (expression) => {
         const oracle = clock.runs(expression).filter((at) => at >= from);
         expect(firstDifference(computedRuns(expression, zone, from, until), oracle)).toBeNull();
       });
 
-      it('finds the same runs of random expressions as a walk over every minute', () => {
+      it('nextRun finds the same runs of random expressions as a walk over every minute', () => {
         fc.assert(
           fc.property(anyExpression, (expression) => {
             const oracle = clock.runs(expression).filter((at) => at >= from);
@@ -111,7 +111,7 @@ describe('nextRun', () => {
       'gap',
     ],
     [
-      'runs it at its own time on the next day',
+      'runs a time of day at its own time on the day after the gap',
       '30 2 * * *',
       'America/New_York',
       '2026-03-08T07:00Z',
@@ -127,7 +127,7 @@ describe('nextRun', () => {
       'overlap',
     ],
     [
-      'does not run it at its second occurrence',
+      'does not run a fixed time at its second occurrence',
       '30 1 * * *',
       'America/New_York',
       '2026-11-01T05:30Z',
@@ -207,11 +207,11 @@ describe('nextRun', () => {
       '2026-01-01T12:00Z',
       null,
     ],
-  ])('%s: %s in %s', (_, expression, zone, after, at, shift) => {
+  ])('nextRun %s: %s in %s', (_, expression, zone, after, at, shift) => {
     expect(nextRun(parseCron(expression), zone, new Date(after))).toEqual({ at: new Date(at), shift });
   });
 
-  it('finds every clock change that Intl reports', () => {
+  it('Timezone finds every clock change that Intl reports', () => {
     const changes = zones.map((zone) => {
       const timezone = new Timezone(zone);
       let count = 0;

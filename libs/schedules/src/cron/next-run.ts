@@ -29,7 +29,9 @@ export function nextRun(rule: CronRule, timezone: string, after: Date): NextRun 
   const horizon = from + horizonYears * 366 * day;
   for (let time = from; time < horizon;) {
     const stretch = zone.stretchAt(time);
-    const found = rule.wildcard ? inRealTime(rule, stretch, time) : asTimesOfDay(rule, zone, stretch, time);
+    const found = rule.wildcard
+      ? nextRunInRealTime(rule, stretch, time)
+      : nextRunAtTimeOfDay(rule, zone, stretch, time);
     if (found) return found;
     time = stretch.end;
   }
@@ -47,12 +49,12 @@ export function runsBetween(rule: CronRule, timezone: string, span: { after: Dat
   return runs;
 }
 
-function inRealTime(rule: CronRule, { end, offset }: Stretch, time: number): NextRun | null {
+function nextRunInRealTime(rule: CronRule, { end, offset }: Stretch, time: number): NextRun | null {
   const local = firstLocal(rule, time + offset, end + offset);
   return local === null ? null : { at: new Date(local - offset), shift: null };
 }
 
-function asTimesOfDay(rule: CronRule, zone: Timezone, stretch: Stretch, time: number): NextRun | null {
+function nextRunAtTimeOfDay(rule: CronRule, zone: Timezone, stretch: Stretch, time: number): NextRun | null {
   const { start, end, offset, before } = stretch;
   // Right after a gap, the rule runs if it matches a skipped time.
   if (time === start && offset > before && firstLocal(rule, start + before, start + offset) !== null) {

@@ -25,20 +25,20 @@ const asleep = ['stopped', 'offline', 'stopping'];
  */
 export function decidePrewake(facts: PrewakeFacts, now: Date): PrewakeDecision {
   const { prewake, nextRunAt, prewokenFor, bootMs, guards, wakeRestsUntil } = facts;
-  if (!prewake) return no('prewake is turned off');
+  if (!prewake) return noWake('prewake is turned off');
   const leftMs = nextRunAt.getTime() - now.getTime();
-  if (leftMs <= 0) return no('the scheduled time has passed');
-  if (leftMs > prewakeLeadMs(bootMs)) return no('the scheduled time is further away than the boot time');
-  if (prewokenFor?.getTime() === nextRunAt.getTime()) return no('the machine was already woken for this time');
+  if (leftMs <= 0) return noWake('the scheduled time has passed');
+  if (leftMs > prewakeLeadMs(bootMs)) return noWake('the scheduled time is further away than the boot time');
+  if (prewokenFor?.getTime() === nextRunAt.getTime()) return noWake('the machine was already woken for this time');
   const guard = decideRun(guards, nextRunAt);
-  if (!guard.launch) return no(`the run would be skipped: ${guard.reason}`);
-  if (!guards.agent || !asleep.includes(guards.agent.status)) return no(`the agent is ${guards.agent?.status}`);
+  if (!guard.launch) return noWake(`the run would be skipped: ${guard.reason}`);
+  if (!guards.agent || !asleep.includes(guards.agent.status)) return noWake(`the agent is ${guards.agent?.status}`);
   if (wakeRestsUntil && wakeRestsUntil > now) {
-    return no(`the machine failed to wake and is not woken before ${wakeRestsUntil.toISOString()}`);
+    return noWake(`the machine failed to wake and is not woken before ${wakeRestsUntil.toISOString()}`);
   }
   return { wake: true };
 }
 
-function no(reason: string): PrewakeDecision {
+function noWake(reason: string): PrewakeDecision {
   return { wake: false, reason };
 }

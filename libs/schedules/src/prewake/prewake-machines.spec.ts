@@ -90,7 +90,7 @@ describe('prewakeMachines', () => {
     await harness.app.nest.get(MachineControl).wake(wake.id);
   };
 
-  it('wakes a machine once, its boot time before the run, and records a timeline entry', async () => {
+  it('a machine is prewoken once, its boot time before the run, with a timeline entry', async () => {
     // The lead time is the boot of 40 s, a tenth of it, and a margin of 3 s.
     const far = await schedule(inSeconds(50));
     expect(await tick()).toEqual({ looked: 0, woken: 0 });
@@ -118,7 +118,7 @@ describe('prewakeMachines', () => {
     expect((await tick()).woken).toBe(0);
   });
 
-  it('assumes a boot of a minute for a machine that was never woken, and measures later boots', async () => {
+  it('a machine that was never woken is assumed to boot in a minute, and later boots are measured', async () => {
     await query('UPDATE agent SET boot_ms = NULL WHERE id = $1', [ground.agentId]);
     await schedule(inSeconds(71));
     expect((await tick()).woken).toBe(0);
@@ -130,7 +130,7 @@ describe('prewakeMachines', () => {
     expect(bootMs).toBeLessThan(60_000);
   });
 
-  it('wakes a slow machine early, and extends the wake timeout to its boot time', async () => {
+  it('a slow machine is prewoken early, and its wake timeout is extended to its boot time', async () => {
     await query('UPDATE agent SET boot_ms = 300000 WHERE id = $1', [ground.agentId]);
     await schedule(inSeconds(330));
     expect((await tick()).woken).toBe(1);
@@ -144,7 +144,7 @@ describe('prewakeMachines', () => {
     expect(await query(waited, [fast])).toEqual([{ seconds: 60 }]);
   });
 
-  it('wakes each machine once, even if several of its schedules have the same time', async () => {
+  it('a machine is prewoken once, even if several of its schedules have the same time', async () => {
     const others = await Promise.all(Array.from({ length: 30 }, () => machine(ground.organizationId)));
     const runAt = inSeconds(30);
     for (const agentId of [ground.agentId, ground.agentId, ground.agentId, ...others])
@@ -189,7 +189,7 @@ describe('prewakeMachines', () => {
     ['the agent is drained', () => query(`UPDATE agent SET drain = 'finish' WHERE id = $1`, [ground.agentId])],
     ['the agent is terminated', () => query(`UPDATE agent SET status = 'terminated' WHERE id = $1`, [ground.agentId])],
     ['the machine is external', () => query(`UPDATE agent SET provider = 'external' WHERE id = $1`, [ground.agentId])],
-  ])('wakes nothing if %s', async (_, forbid) => {
+  ])('a machine is not prewoken if %s', async (_, forbid) => {
     const id = await schedule(inSeconds(30));
     await forbid(id);
     const before = await statusOf();
@@ -198,7 +198,7 @@ describe('prewakeMachines', () => {
     expect(await query('SELECT prewoken_for FROM schedule WHERE id = $1', [id])).toEqual([{ prewokenFor: null }]);
   });
 
-  it('checks the idempotency window at the scheduled time, not at the time of the wake', async () => {
+  it('a prewake checks the idempotency window at the scheduled time, not at the time of the wake', async () => {
     const id = await schedule(inSeconds(30), { idempotencyWindowMinutes: 10 });
     await query(
       `INSERT INTO schedule_run (schedule_id, organization_id, nominal_at, kind, fired_at, outcome)
@@ -208,7 +208,7 @@ describe('prewakeMachines', () => {
     expect((await tick()).woken).toBe(1);
   });
 
-  it('does not repeat a failed prewake for the same scheduled time, but wakes for the next time', async () => {
+  it('a failed prewake is not repeated for the same scheduled time, only for the next one', async () => {
     const id = await schedule(inSeconds(40));
     await schedule(inSeconds(41));
     await tick();
@@ -219,7 +219,7 @@ describe('prewakeMachines', () => {
     expect((await tick(inSeconds(600))).woken).toBe(1);
   });
 
-  it('does not wake a machine during the pause after a failed wake', async () => {
+  it('a machine is not prewoken during the pause after a failed wake', async () => {
     await schedule(inSeconds(3600));
     await query('UPDATE schedule SET next_run_at = $1', [inSeconds(10)]);
     await tick();
@@ -228,12 +228,12 @@ describe('prewakeMachines', () => {
     expect((await tick()).woken).toBe(0);
   });
 
-  it('wakes a machine late if no tick ran in time', async () => {
+  it('a machine is prewoken late if no tick ran in time', async () => {
     await schedule(inSeconds(2));
     expect((await tick()).woken).toBe(1);
   });
 
-  it('leaves an online machine alone, and requests one wake for a machine that is stopping', async () => {
+  it('an online machine is not prewoken, and a stopping machine gets one request to wake', async () => {
     await schedule(inSeconds(30));
     await query(`UPDATE agent SET status = 'online' WHERE id = $1`, [ground.agentId]);
     expect((await tick()).woken).toBe(0);
@@ -242,7 +242,7 @@ describe('prewakeMachines', () => {
     expect([await statusOf(), (await wakes()).length]).toEqual(['stopping', 1]);
   });
 
-  it('keeps a prewoken machine on until its run, even if the idle limit is shorter', async () => {
+  it('a prewoken machine stays on until its run, even if the idle limit is shorter', async () => {
     await settings('idle_stop_minutes = 0.05');
     const id = await schedule(inSeconds(40));
     await tick();
@@ -257,7 +257,7 @@ describe('prewakeMachines', () => {
     expect((await sweep(inSeconds(41))).stopping).toBe(1);
   });
 
-  it('lets a prewoken machine be stopped if its run is not launched', async () => {
+  it('a prewoken machine may be stopped if its run is not launched', async () => {
     await settings('idle_stop_minutes = 0.05');
     await schedule(inSeconds(40));
     await tick();
@@ -268,7 +268,7 @@ describe('prewakeMachines', () => {
     expect((await sweep(105)).stopping).toBe(1);
   });
 
-  it('lets the run be launched at its time on the prewoken machine', async () => {
+  it('a run is launched at its scheduled time on its prewoken machine', async () => {
     const runAt = new Date(Math.ceil(Date.now() / 60_000) * 60_000);
     const id = await schedule(runAt, { cronExpression: '* * * * *' });
     await tick(new Date(runAt.getTime() - 40_000));
@@ -278,7 +278,7 @@ describe('prewakeMachines', () => {
     expect([await statusOf(), (await wakes()).length]).toEqual(['online', 1]);
   });
 
-  it('returns the next run of each agent that no guard will skip', async () => {
+  it('expectedRuns returns the next run of each agent that no guard will skip', async () => {
     const at = inSeconds(600);
     await schedule(inSeconds(300), { name: 'Without its secret', vaultKeys: ['NONE'] });
     await schedule(inSeconds(400), { name: 'Disabled', enabled: false });
@@ -296,7 +296,7 @@ describe('prewakeMachines', () => {
     expect(decideIdleStop({ ...agent, expected: found.get(ground.agentId)! }, new Date()).action).toBe('stay');
   });
 
-  it('finds the next run after any number of skipped ones, also for several agents', async () => {
+  it('expectedRuns finds the next run after any number of skipped ones, also for several agents', async () => {
     const others = await Promise.all(Array.from({ length: 3 }, () => machine(ground.organizationId)));
     for (const agentId of [ground.agentId, others[0]!])
       for (let at = 0; at < 23; at += 1) await schedule(inSeconds(60 + at), { agentId, vaultKeys: ['NONE'] });
@@ -315,7 +315,7 @@ describe('prewakeMachines', () => {
     expect(next).toEqual({ agentId: ground.agentId, at, name: 'Nightly claims' });
   });
 
-  it('reads only schedules whose time is near, no matter how many there are', async () => {
+  it('a prewake round reads only schedules whose time is near, no matter how many there are', async () => {
     await query(
       `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at)
        SELECT gen_random_uuid(), $1, n, $2, $3, '0 0 1 1 *', 'UTC', now() + (n + 20) * interval '1 minute'

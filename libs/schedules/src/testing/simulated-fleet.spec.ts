@@ -21,26 +21,26 @@ describe('a simulated fleet with launches, schedules, failures, service restarts
   });
 
   describe.each(policies)('with the policy %s', (policy) => {
-    it('keeps no machine on without work for longer than the limit and one tick', () => {
+    it('no simulated machine stays on without work for longer than the idle limit and one tick', () => {
       expect(figures[policy].longestIdleNetMs).toBeLessThanOrEqual(idleStopMinutes * 60_000 + idleTickMs + stepMs);
     });
 
-    it('lets no job wait for a machine that is not being woken', () => {
+    it('no simulated job waits for a machine that is not being woken', () => {
       // The dispatch sweep checks such an agent once a minute.
       expect(figures[policy].longestUnattendedMs).toBeLessThanOrEqual(60_000 + stepMs);
     });
 
-    it('finishes every job, and turns every machine off in the end', () => {
+    it('every simulated job ends, and every simulated machine is off in the end', () => {
       const { completed, failed, jobs, left, machinesLeftOn } = figures[policy];
       expect({ left, machinesLeftOn }).toEqual({ left: 0, machinesLeftOn: 0 });
       expect(completed + failed).toBe(jobs);
     });
 
-    it('starts scheduled runs within five seconds of their time if only the policy can delay them', () => {
+    it('simulated runs that only the policy can delay start within five seconds of their time, but for 1 %', () => {
       expect(ownLateness(figures[policy])).toBeLessThanOrEqual(0.01);
     });
 
-    it('covers restarts, clock jumps, failed wakes, failed idle stops and failed runs', () => {
+    it('a simulation covers restarts, clock jumps, failed wakes, failed idle stops and failed runs', () => {
       const { restarts, clockJumps, failedWakeCount, idleStopsFailed, failed, scheduled, unscheduled } =
         figures[policy];
       for (const count of [restarts, clockJumps, failedWakeCount, idleStopsFailed, failed])
@@ -49,7 +49,7 @@ describe('a simulated fleet with launches, schedules, failures, service restarts
     });
   });
 
-  it('needs at least 90 % of the hours that the adaptive policy spends, with short waits', () => {
+  it('at least 90 % of the machine hours that the adaptive policy spends are needed, and waits are short', () => {
     expect(ratio(figures.adaptive)).toBeGreaterThanOrEqual(0.9);
     expect(meanWaitSeconds(figures.adaptive)).toBeLessThanOrEqual(35);
     expect(ratio(figures.adaptive)).toBeGreaterThan(ratio(figures.fixed));

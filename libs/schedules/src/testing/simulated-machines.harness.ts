@@ -3,12 +3,10 @@ import type { CronRule } from '../cron/cron-rule';
 
 export interface SimulatedSchedule {
   rule: CronRule;
-  /** By the service's clock. */
+  /** Scheduled time of the next run, by the service's clock. */
   nextRunAt: Date;
   prewokenFor: Date | null;
 }
-
-// The parts of a simulated fleet.
 
 export const second = 1000;
 export const minute = 60 * second;
@@ -20,7 +18,7 @@ export const idleTickMs = 30 * second;
 
 export interface SimulatedJob {
   attempt: number;
-  /** By the service's clock. */
+  /** Earliest time at which the job may start, by the service's clock. */
   notBefore: number;
   workMs: number;
   fate: 'ends' | 'hangs' | 'kills the worker' | 'kills the machine';
@@ -30,7 +28,7 @@ export interface SimulatedJob {
   endsAt: number;
   /** Scheduled time by the service's clock; null for an unscheduled job. */
   dueAt: number | null;
-  /** When it was queued, in true time. */
+  /** Time when the job was queued, in true time (not by the service's clock). */
   queuedNow: number;
   /** Whether the machine had other work when the job arrived. */
   isBehind: boolean;
@@ -53,16 +51,16 @@ export interface SimulatedAgent {
   enqueued: boolean;
   checkedAt: number;
   schedules: SimulatedSchedule[];
-  /** Next run of all its schedules, by the service's clock. */
+  /** Earliest next run of the agent's schedules, by the service's clock. */
   nextRunAt: number;
-  /** Usual duration of its boots. `boots` and `bootMs` are measurements. */
+  /** Usual boot duration of the machine. `boots` and `bootMs` are what the service has measured. */
   baseBootMs: number;
   boots: number[];
   bootMs: number | null;
   gaps: number[];
-  /** Whether its last activity was the end of a run. */
+  /** Whether the agent's last activity was the end of a run. */
   afterRun: boolean;
-  /** When it last finished its work: `freeAt` in true time, `freeClock` by the service's clock. */
+  /** When the agent last finished its work: `freeAt` in true time, `freeClock` by the service's clock. */
   freeAt: number;
   freeClock: number | null;
   /** When the machine or its worker last failed, in true time. */
@@ -74,7 +72,7 @@ export interface SimulatedAgent {
   hasHandshaken: boolean;
   offAt: number | null;
   stopFails: boolean;
-  /** Measurements, in true time. */
+  /** Measurements of the test, in true time. */
   idleSince: number | null;
   allowanceMs: number;
   unattendedMs: number;

@@ -16,14 +16,14 @@ describe('decideTick', () => {
   const hourly = { ...facts, rule: parseCron('0 * * * *'), nextRunAt: at('09:00:00') };
   const everyMinute = { ...facts, rule: parseCron('* * * * *'), nextRunAt: at('09:00:00') };
 
-  it('decides nothing before the schedule is due or while it is disabled', () => {
+  it('a tick decides nothing for a schedule that is not due or is disabled', () => {
     expect(decideTick(hourly, at('08:59:59.999'))).toEqual({ due: false, reason: 'not_due' });
     expect(decideTick({ ...hourly, enabled: false }, at('09:00:00'))).toEqual({ due: false, reason: 'disabled' });
     expect(decideTick({ ...hourly, nextRunAt: null }, at('09:00:00'))).toEqual({ due: false, reason: 'not_due' });
   });
 
   it.each(['once', 'skip', 'all'] as const)(
-    'runs a time that is at most 60 seconds late, with the policy %s',
+    'a tick runs a time that is at most 60 seconds late, with the policy %s',
     (misfirePolicy) => {
       for (const now of ['09:00:00', '09:00:15', '09:01:00']) {
         expect(decideTick({ ...hourly, misfirePolicy }, at(now))).toEqual({
@@ -41,7 +41,7 @@ describe('decideTick', () => {
     ['skip', { dropped: ['09:00:00', '10:00:00', '11:00:00'], run: null, next: '12:00:00' }],
     ['all', { dropped: [], run: '09:00:00', next: '10:00:00' }],
   ] as const)(
-    'applies the policy %s after an outage if every time is missed',
+    'a tick after an outage applies the policy %s if every time is missed',
     (misfirePolicy, { dropped, run, next }) => {
       expect(decideTick({ ...hourly, misfirePolicy }, at('11:30:00'))).toEqual({
         due: true,
@@ -55,24 +55,27 @@ describe('decideTick', () => {
   it.each([
     ['once', { dropped: ['09:00:00', '10:00:00'], run: '11:00:00', next: '12:00:00' }],
     ['skip', { dropped: ['09:00:00', '10:00:00', '11:00:00'], run: '12:00:00', next: '13:00:00' }],
-  ] as const)('applies the policy %s after an outage and runs a time that is only late', (misfirePolicy, expected) => {
-    const { dropped, run, next } = expected;
-    expect(decideTick({ ...hourly, misfirePolicy }, at('12:00:30'))).toEqual({
-      due: true,
-      dropped: dropped.map(at),
-      run: at(run),
-      next: at(next),
-    });
-  });
+  ] as const)(
+    'a tick after an outage applies the policy %s and runs a time that is only late',
+    (misfirePolicy, expected) => {
+      const { dropped, run, next } = expected;
+      expect(decideTick({ ...hourly, misfirePolicy }, at('12:00:30'))).toEqual({
+        due: true,
+        dropped: dropped.map(at),
+        run: at(run),
+        next: at(next),
+      });
+    },
+  );
 
-  it('makes up for the newest hundred times with the policy all, and drops the others', () => {
+  it('a tick with the policy all runs the newest hundred missed times, and drops the others', () => {
     const { dropped, runs } = decideAll({ ...everyMinute, misfirePolicy: 'all' }, at('12:00:30'));
     expect([dropped.length, runs.length]).toEqual([81, 100]);
     expect(runs.at(-1)).toEqual(at('12:00:00').getTime());
   });
 
   it.each(['once', 'skip', 'all'] as const)(
-    'drops all times up to the release after a restore, with the policy %s',
+    'after a restore, a tick with the policy %s drops all times up to the release',
     (misfirePolicy) => {
       const restored = { ...hourly, misfirePolicy, missedUntil: at('10:30:00') };
       const { dropped, runs } = decideAll(restored, at('11:00:05'));
@@ -85,7 +88,7 @@ describe('decideTick', () => {
     },
   );
 
-  it('covers a year of minutes in several decisions, each time once', () => {
+  it('a year of missed minutes is decided in several decisions, each time once', () => {
     const now = new Date('2027-03-02T09:00:30Z');
     const { dropped, runs, decisions } = decideAll(everyMinute, now);
     expect(runs).toEqual([now.getTime() - 90_000, now.getTime() - 30_000]);
@@ -150,7 +153,7 @@ describe(`decideTick for a year of ${schedules} schedules in twelve timezones, w
     return tick;
   };
 
-  it('launches and drops the times of an oracle as the policy requires', () => {
+  it('decideTick runs and drops the same times as an independent implementation of the policies', () => {
     const random = randomOf(20260101);
     const clocks = new Map(
       zones.map((zone) => [zone, new WallClock(zone, new Date(year.from - 24 * hour), new Date(year.until))]),
@@ -258,7 +261,7 @@ describe('decideRun', () => {
     [{ missingSecrets: ['A'] }, 'secret_missing'],
   ];
 
-  it('launches a run if every guard allows it', () => {
+  it('a scheduled run is launched if every guard allows it', () => {
     expect(decideRun(open, now)).toEqual({ launch: true, wake: false });
     expect(decideRun({ ...open, concurrencyLimit: 2, openRuns: 1 }, now)).toMatchObject({ launch: true });
     expect(decideRun({ ...open, idempotencyWindowMinutes: 10, lastLaunchedAt: at('08:50:00') }, now)).toMatchObject({
@@ -266,12 +269,12 @@ describe('decideRun', () => {
     });
   });
 
-  it.each(closed)('skips a run with %j as %s', (change, reason) => {
+  it.each(closed)('a scheduled run with %j is skipped as %s', (change, reason) => {
     expect(decideRun({ ...open, ...change }, now)).toMatchObject({ launch: false, reason, detail: expect.any(String) });
     expect(decideRun({ ...open, ...change, force: true }, now)).toMatchObject({ launch: false, reason });
   });
 
-  it('returns the first guard in order that forbids the run as the reason', () => {
+  it('the reason of a skipped run is the first guard that forbids it', () => {
     for (let first = 0; first < closed.length; first += 1) {
       const remaining = Object.assign({}, ...closed.slice(first).map(([change]) => change));
       expect(decideRun({ ...open, ...remaining }, now)).toMatchObject({ reason: closed[first]![1] });
@@ -288,7 +291,10 @@ describe('decideRun', () => {
     ['stopped', { autoWake: false, force: true }, { launch: true, wake: true }],
     ['draining', { force: true }, { launch: false, reason: 'agent_not_ready' }],
     ['terminated', { force: true }, { launch: false, reason: 'agent_not_ready' }],
-  ] as const)('decides by the agent’s status %s, with %j', (status, change, expected) => {
-    expect(decideRun({ ...open, ...agent({ status }), ...change }, now)).toMatchObject(expected);
-  });
+  ] as const)(
+    'the agent’s status %s, with %j, decides whether a scheduled run is launched',
+    (status, change, expected) => {
+      expect(decideRun({ ...open, ...agent({ status }), ...change }, now)).toMatchObject(expected);
+    },
+  );
 });

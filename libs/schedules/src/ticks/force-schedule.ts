@@ -3,7 +3,7 @@ import { type Database, type Transaction } from '@muster/database';
 import { decideRun } from './decide-tick';
 import { readGuardFacts } from './guard-facts';
 import { launchRun } from './launch-run';
-import { findSchedule, lockedElsewhere, tryLockSchedule } from '../schedule-row';
+import { findSchedule, requireExistingSchedule, tryLockSchedule } from '../schedule-row';
 import { recordOutcome } from './tick-ledger';
 import { emptyReport, addOutcome, type Outcome, type TickReport } from './tick-report';
 
@@ -21,7 +21,7 @@ export async function forceSchedule(
   const report: TickReport = { ...emptyReport(false), scanned: 1 };
   const schedule = await tryLockSchedule(tx, organizationId, id);
   if (!schedule) {
-    await lockedElsewhere(tx, organizationId, id);
+    await requireExistingSchedule(tx, organizationId, id);
     addOutcome(report, id, { outcome: 'skipped', reason: 'locked', detail: null, nominalAt: null });
   } else {
     const nominalAt = await freeTime(tx, id, now);

@@ -58,7 +58,7 @@ describe('runDueSchedules', () => {
       [id],
     );
 
-  it('launches a run as the system actor, with the source schedule', async () => {
+  it('a scheduled run is launched by the system actor, with the source schedule', async () => {
     const id = await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     const { launched } = await tick();
@@ -80,7 +80,7 @@ describe('runDueSchedules', () => {
     ['skip', 0, 6],
     ['all', 6, 0],
   ] as [MisfirePolicy, number, number][])(
-    'applies the misfire policy %s after an outage and records each time',
+    'a tick after an outage applies the misfire policy %s and records each time',
     async (misfirePolicy, launched, dropped) => {
       const id = await make('0 * * * *', { misfirePolicy });
       clock.set('2026-03-07T18:30:00.000Z');
@@ -96,7 +96,7 @@ describe('runDueSchedules', () => {
     },
   );
 
-  it('measures the lateness of each time, including missed ones', async () => {
+  it('the lateness of each scheduled time is measured, including missed ones', async () => {
     const counts = async () => {
       const text = await harness.app.metrics.registry.metrics();
       const metricValue = (name: string) =>
@@ -121,7 +121,7 @@ describe('runDueSchedules', () => {
     expect(await counts()).toEqual([early! + 1, all! + 6]);
   });
 
-  it('checks the guards for each run that it makes up for', async () => {
+  it('the guards are checked for each missed run that a tick makes up for', async () => {
     const id = await make('0 * * * *', { misfirePolicy: 'all', concurrencyLimit: 2 });
     clock.set('2026-03-07T18:00:30.000Z');
     await tick();
@@ -135,7 +135,7 @@ describe('runDueSchedules', () => {
     ]);
   });
 
-  it('runs the other schedules if one is broken or locked by another transaction', async () => {
+  it('a schedule that is broken or locked does not prevent the other schedules from running', async () => {
     const unreadable = await make('1 * * * *', { name: 'unreadable' });
     await query(`UPDATE schedule SET cron_expression = 'not cron' WHERE id = $1`, [unreadable]);
     const homeless = await make('1 * * * *', { timezone: 'UTC' });
@@ -170,7 +170,7 @@ describe('runDueSchedules', () => {
     expect((await tick()).scanned).toBe(0);
   });
 
-  it('leaves the scan to another process or waits for it, as requested', async () => {
+  it('a tick leaves the scan to another process or waits for that process, as requested', async () => {
     await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     let waiting: ReturnType<typeof tick> | undefined;
@@ -182,7 +182,7 @@ describe('runDueSchedules', () => {
     expect((await waiting!).launched).toHaveLength(1);
   });
 
-  it('finds due schedules by an index, no matter how many are not due', async () => {
+  it('due schedules are found by an index, no matter how many schedules are not due', async () => {
     await make('1 * * * *');
     await query(
       `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at)
@@ -201,7 +201,7 @@ describe('runDueSchedules', () => {
     expect(plan).not.toContain('Sort');
   });
 
-  it('launches each run once in twenty concurrent ticks', async () => {
+  it('twenty concurrent ticks launch each scheduled run once', async () => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => make('1 * * * *')));
     clock.set('2026-03-07T12:01:04.000Z');
     await Promise.all(Array.from({ length: 20 }, (_, n) => tick(n % 2 ? 'wait' : 'leave')));
@@ -211,7 +211,7 @@ describe('runDueSchedules', () => {
     expect(rows.map(({ n }) => n)).toEqual(ids.map(() => 1));
   });
 
-  it('never runs a scheduled time again, even if next_run_at is set back', async () => {
+  it('a scheduled time never runs again, even if next_run_at is set back', async () => {
     const id = await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     await tick();
@@ -220,7 +220,7 @@ describe('runDueSchedules', () => {
     expect(await ledger(id)).toHaveLength(1);
   });
 
-  it('runs the times of the oracle over two nights with a clock change and an outage of hours', async () => {
+  it('schedules run at the right times over two nights with a clock change and an outage of hours', async () => {
     const zones = ['America/New_York', 'America/Havana', 'Asia/Kathmandu'];
     const expressions = [
       '30 2 * * *',
@@ -268,7 +268,7 @@ describe('runDueSchedules', () => {
     }
   });
 
-  it('deletes history that is older than the retention', async () => {
+  it('schedule history that is older than the retention is deleted', async () => {
     const id = await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     await tick();

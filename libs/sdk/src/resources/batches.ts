@@ -38,7 +38,7 @@ export class Batches extends Resource {
     return batchesCreate({
       ...options,
       ...formDataBodySerializer,
-      // The OpenAPI document describes only the JSON body of this path.
+      // The cast is needed because the OpenAPI document describes only the JSON body of this path.
       body: { ...Object.fromEntries(texts), file: new File([file], 'rows.csv', { type: 'text/csv' }) } as never,
       // fetch sets the content type itself, with the boundary of the form.
       headers: { ...headers, 'Content-Type': null },

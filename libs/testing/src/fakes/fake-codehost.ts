@@ -36,7 +36,7 @@ export interface FakePull {
 }
 
 const repository = '/repos/acme/portal';
-/** GitHub's links to pages contain the number of the repository, not its name. */
+/** Path of the repository by its number instead of its name, as GitHub writes it in links to pages. */
 const numbered = '/repositories/42';
 /** Maximum page size. It is smaller than the requested size, so that there are several pages. */
 const maxPageSize = 3;

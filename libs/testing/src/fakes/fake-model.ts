@@ -185,19 +185,19 @@ async function stream(call: FakeModelCall, script: ModelScript, response: Server
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
   for (const [at, delta] of deltas.entries()) {
     if (response.destroyed) return;
-    if (at >= cutAfter) return hang ? undefined : breakOff(response);
+    if (at >= cutAfter) return hang ? undefined : closeAfterWrite(response);
     if (at > 0) await pause(slowMs);
     call.firstTokenAt ??= at === 1 ? performance.now() : undefined;
     response.write(chunk([{ index: 0, delta, finish_reason: null }]));
   }
-  if (cutAfter !== Infinity) return hang ? undefined : breakOff(response);
+  if (cutAfter !== Infinity) return hang ? undefined : closeAfterWrite(response);
   response.write(chunk([{ index: 0, delta: {}, finish_reason: toolCalls.length ? 'tool_calls' : 'stop' }]));
   if (usage && call.body.stream_options?.include_usage) response.write(chunk([], { usage }));
   response.end('data: [DONE]\n\n');
 }
 
 /** Closes the connection after the written data was sent. */
-async function breakOff(response: ServerResponse): Promise<void> {
+async function closeAfterWrite(response: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => response.write(':\n\n', () => resolve()));
   response.destroy();
 }

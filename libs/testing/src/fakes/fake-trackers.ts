@@ -4,7 +4,7 @@ import { FakeCodehost, type FakeIssue, type FakePull } from './fake-codehost';
 import { type FakeTask, FakeTasktracker } from './fake-tasktracker';
 import { answered, type TrackerCall, WireFault } from './tracker-wire';
 
-/** A failure instead of the effect of a call, or after it. */
+/** A failure that a call has instead of its effect, or after it. */
 export type Mishap =
   'lost before' | 'lost after' | { status: number; headers?: Record<string, string>; body?: object } | undefined;
 

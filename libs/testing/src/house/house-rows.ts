@@ -7,7 +7,7 @@ import { feedbackAndPacks } from './feedback-rows';
 const time = (n: string, total: string) =>
   `(to_timestamp({until} / 1000.0) - make_interval(secs => {days} * 86400.0 * (1 - (${n}) / ((${total}) + 1.0))))`;
 
-/** SQL for an id of that time, as the service creates ids. */
+/** SQL for an id that the service would create at this time. */
 const id = (at: string, salt: string) =>
   `overlay(overlay(overlay(md5('{organization}' || ${salt}) PLACING
      lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') FROM 1) PLACING '7' FROM 13) PLACING '8' FROM 17)::uuid`;

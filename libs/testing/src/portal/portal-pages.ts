@@ -15,14 +15,14 @@ export interface Portal {
 
 const payers = ['Aetna', 'Cigna', 'Delta Dental', 'MetLife'];
 const perPage = 5;
-/** C-1001 to C-1020. */
+/** Claims with the ids C-1001 to C-1020. */
 const claims = Array.from({ length: 20 }, (_, at) => ({
   id: `C-${1001 + at}`,
   payer: payers[at % payers.length]!,
   amount: `${100 + at * 7}.00`,
 }));
 
-/** Returns the page of a path; null if the page does not exist. */
+/** Returns the HTML of the page at a path; null if the page does not exist. */
 export function pageOf(portal: Portal, path: string, query: Record<string, string>): string | null {
   const claim = /^\/claims\/(C-\d+)$/.exec(path)?.[1];
   if (claim) return claims.some(({ id }) => id === claim) ? detailOf(portal, claim) : null;

@@ -11,7 +11,7 @@ export interface TimelineEntry {
   source?: string;
   jobId?: string;
   data?: Record<string, unknown>;
-  /** When it happened; by default now. */
+  /** The time at which the entry's event happened; by default now. */
   at?: Date;
 }
 
@@ -21,8 +21,8 @@ export interface TimelineRef {
 }
 
 /**
- * Appends entries to an agent's timeline, in their order. The row of timeline_head stays locked until the commit, so a
- * reader that has seen a number can see every smaller one.
+ * Appends entries to an agent's timeline, in their order. The agent's row in timeline_head stays locked until the
+ * commit, so a reader that sees an entry can also see every entry with a smaller number.
  */
 export function appendTimeline(tx: Transaction, agentRef: TimelineRef, entries: TimelineEntry[]): void {
   if (entries.length === 0) return;
@@ -33,7 +33,10 @@ export function appendTimeline(tx: Transaction, agentRef: TimelineRef, entries: 
   if (entries.some(({ kind }) => isOrganizationEvent(kind))) tx.notify('organization', agentRef.organizationId);
 }
 
-/** Most calls append one entry: its statement has a plan that does not depend on the count, so Postgres caches it. */
+/**
+ * Most calls append one entry. The plan of this statement does not depend on the number of entries, so Postgres caches
+ * the plan.
+ */
 function appendOne(tx: Transaction, { organizationId, agentId }: TimelineRef, entry: TimelineEntry): void {
   tx.deferRow(entryRows, [agentId, organizationId, ...columnsOf(entry)]);
 }
@@ -53,7 +56,7 @@ function appendMany(tx: Transaction, { organizationId, agentId }: TimelineRef, e
   );
 }
 
-/** The kinds that the organization's stream contains: all except the output of runs and of machine setups. */
+/** Kinds of entries that the organization's stream contains: all except the output of runs and of machine setups. */
 const organizationKinds: readonly EntryKind[] = ['job', 'status', 'lifecycle'];
 const isOrganizationEvent = (kind: EntryKind) => organizationKinds.includes(kind);
 const transactionIdOf = (kind: string) =>
@@ -61,7 +64,7 @@ const transactionIdOf = (kind: string) =>
 
 const entryColumns = 'agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id';
 
-/** One entry for each row. Timelines of several agents are locked in the order of the agents' ids. */
+/** Inserts one entry for each row. The timelines of several agents are locked in the order of the agents' ids. */
 const entryRows: RowWriter = {
   one: {
     name: 'append_entry',
@@ -101,7 +104,7 @@ function columnsOf({ kind, level, message, source, jobId, data, at }: TimelineEn
   ];
 }
 
-/** Reserves numbers for `count` entries; `last_seq` is the last of them. */
+/** SQL that reserves `count` numbers in the agent's timeline. `last_seq` is the greatest reserved number. */
 function nextNumbers(agentId: string, organizationId: string, count: string): string {
   return `INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
        VALUES (${agentId}, ${organizationId}, ${count})
@@ -109,8 +112,9 @@ function nextNumbers(agentId: string, organizationId: string, count: string): st
 }
 
 /**
- * Returns the CTEs `head` and `insert_entry` for the statement that changes one job. They append the entry of the
- * parameter `entry` (see entryParameter) to the timeline of the agent in `agent`, if it has a row.
+ * Returns the CTEs `head` and `insert_entry` for a statement that changes one job. They append one entry, which the
+ * parameter `entry` contains (see entryParameter), to the timeline of the agent in the CTE `agent`. If that CTE has no
+ * row, nothing is appended.
  */
 export function appendEntry(names: Record<'agent' | 'jobId' | 'organizationId' | 'entry', string>): string {
   const { agent, jobId, organizationId, entry } = names;
@@ -133,9 +137,9 @@ export function entryParameter({ kind, level = 'info', message, source, data }: 
 }
 
 /**
- * Returns the CTEs `head` and `insert_entries` for the statement that stores a job's log. They append the rows of
- * `lines` (agent_id, place from 1 on, level, message, seq, at), in the order of `place`, to the timeline of the one
- * agent in `agent`. `count` has the number of rows.
+ * Returns the CTEs `head` and `insert_entries` for the statement that stores a job's log. They append the rows of the
+ * CTE `lines` (agent_id, place from 1 on, level, message, seq, at), ordered by `place`, to the timeline of the one
+ * agent in the CTE `agent`. The CTE `count` contains the number of rows.
  */
 export function appendLines(names: Record<'lines' | 'agent' | 'count' | 'jobId' | 'organizationId', string>): string {
   const { lines, agent, count, jobId, organizationId } = names;
@@ -151,7 +155,7 @@ export function appendLines(names: Record<'lines' | 'agent' | 'count' | 'jobId' 
     FROM ${lines}, head, ${count})`;
 }
 
-/** Deletes the entries that a deleted job wrote. Entries about its agent's machine stay. */
+/** Deletes the timeline entries that a deleted job wrote. Entries about the machine of its agent stay. */
 export async function dropTimelineOfJob(tx: Transaction, caller: Principal, jobId: string): Promise<void> {
   await tx.execute(
     `DELETE FROM timeline_entry WHERE job_id = $1 AND organization_id = $2 AND kind IN ('job', 'execution')`,

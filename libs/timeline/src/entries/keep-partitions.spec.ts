@@ -29,8 +29,8 @@ describe('keeping the timeline’s partitions', () => {
     }
   };
 
-  it('drops months that ended before the retention, creates future months, and leaves the others unchanged', async () => {
-    // The template database may have been created in the previous month.
+  it('partitions older than the retention are dropped, future months are created, others stay unchanged', async () => {
+    // Creates the partitions of this month, because the template database may be from the previous month.
     await keepTimelinePartitions(harness.db, { retentionDays: 0 });
     const before = await partitions();
     await asOwner(`
@@ -43,7 +43,7 @@ describe('keeping the timeline’s partitions', () => {
     expect(await partitions()).toEqual(before);
   });
 
-  it('does not block readers or writers because of a partition in use, and drops it in a later round', async () => {
+  it('an expired partition in use does not block readers or writers, and is dropped in a later round', async () => {
     await keepTimelinePartitions(harness.db, { retentionDays: 0 });
     await asOwner(
       `CREATE TABLE timeline_entry_202402 PARTITION OF timeline_entry FOR VALUES FROM ('2024-02-01Z') TO ('2024-03-01Z')`,
@@ -52,10 +52,10 @@ describe('keeping the timeline’s partitions', () => {
     await reader.connect();
     try {
       await reader.query('BEGIN; SELECT count(*) FROM timeline_entry');
-      // Dropping it would wait for the reader's end, and every later statement would wait for the drop.
+      // Dropping the partition would wait until the reader ends, and every later statement would wait for the drop.
       expect(await keepTimelinePartitions(harness.db, { retentionDays: 60 })).toEqual({ dropped: 0 });
       expect(await partitions()).toContain('timeline_entry_202402');
-      // A future month is created while the table is read.
+      // A future partition is created even while the table is being read.
       const last = (await partitions()).at(-1)!;
       await reader.query('COMMIT');
       await asOwner(`DROP TABLE ${last}`);

@@ -1,6 +1,9 @@
 import type { Database } from '@muster/database';
 
-/** Creates partitions up to two months ahead, and drops those that ended before the retention. 0: drops none. */
+/**
+ * Creates the monthly partitions up to two months ahead, and drops those that ended before the retention period. With a
+ * retention of 0 days, none is dropped.
+ */
 export async function keepTimelinePartitions(
   database: Database,
   { retentionDays }: { retentionDays: number },

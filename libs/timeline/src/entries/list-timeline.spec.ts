@@ -39,7 +39,10 @@ describe('listing an agent’s timeline', () => {
     await harness.close();
   });
 
-  /** Inserts entries with the time at which each was recorded, and how long before that it happened. */
+  /**
+   * Inserts entries. `recordedAt` is the time at which an entry was recorded, and `lateMs` how long before that its
+   * event happened.
+   */
   async function write(entries: { seq: number; recordedAt: number; lateMs: number }[]): Promise<string> {
     const { id } = await makeAgent(harness.db, { organizationId, name: `agent ${(agents += 1)}` });
     await owner.query(
@@ -64,11 +67,11 @@ describe('listing an agent’s timeline', () => {
     return rows.map(({ seq }) => Number(seq));
   };
 
-  it('returns exactly the entries of a period, for any months and numbers, with late entries and entries from the future', async () => {
+  it('a timeline query returns exactly the entries of its period, even late entries and future ones', async () => {
     const random = seeded(20240101);
     for (let round = 0; round < 12; round += 1) {
       const count = Math.floor(random() * 400);
-      // Some months are empty. Entries that waited for one another are recorded in another order than their numbers.
+      // One of the months may be empty. Concurrent entries can be recorded in another order than that of their numbers.
       const silent = Math.floor(random() * 5);
       let seq = Math.floor(random() * 1000);
       const entries = Array.from({ length: count }, () => start + Math.floor(random() * (end - start)))
@@ -103,7 +106,7 @@ describe('listing an agent’s timeline', () => {
     }
   });
 
-  it('finds a period without reading the rest of its month', async () => {
+  it('a timeline query for a short period does not read the rest of its month', async () => {
     const count = 100_000;
     const all = Array.from({ length: count }, (_, at) => ({ seq: at + 1, recordedAt: start + at * 25_000, lateMs: 0 }));
     const [agentId] = [await write(all), await write(all), await write(all), await write(all)];
@@ -116,7 +119,7 @@ describe('listing an agent’s timeline', () => {
       const query = { from: '2024-01-15T00:00:00Z', to: '2024-01-15T12:00:00Z', order };
       const before = await pagesRead();
       expect(await numbers(agentId, query)).toHaveLength(1729);
-      // The pages of the period, and those that the binary search reads.
+      // Pages of the period, and pages that the binary search for its ends reads.
       expect((await pagesRead()) - before).toBeLessThan(400);
     }
     // The first page of a long period does not read more.
@@ -127,7 +130,7 @@ describe('listing an agent’s timeline', () => {
     expect((await pagesRead()) - before).toBeLessThan(400);
   });
 
-  it('searches a limited part per page, and continues with the next page where the previous one ended', async () => {
+  it('a text search reads a limited part of the timeline per page and continues there for the next page', async () => {
     const count = 60_000;
     const needles = [1, 2, 3, 30_000, 30_001];
     const all = Array.from({ length: count }, (_, at) => ({ seq: at + 1, recordedAt: start + at * 1000, lateMs: 0 }));
@@ -147,7 +150,7 @@ describe('listing an agent’s timeline', () => {
         if (nextCursor === null) break;
         cursor = nextCursor;
         const [end] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [string];
-        // At most ten scans.
+        // A request makes at most ten scans.
         expect(Math.abs(Number(end) - ends.at(-1)!)).toBeLessThanOrEqual(25_000);
         ends.push(Number(end));
       }
@@ -157,7 +160,7 @@ describe('listing an agent’s timeline', () => {
   });
 
   const pagesRead = async () => {
-    // Flushes the statistics of every connection, including those of the owner's vacuum.
+    // Makes every connection write its statistics, also the owner's, which ran the vacuum.
     const flush = 'SELECT pg_stat_force_next_flush(), pg_sleep(0.1)';
     await Promise.all([harness.db.query('system', flush), harness.db.query('system', flush), owner.query(flush)]);
     const { rows } = await owner.query<{ read: string }>(

@@ -5,14 +5,17 @@ import type { EntryKind } from './append-timeline';
 import { numbersOfPeriod } from './numbers-of-period';
 import type { TimelineRow } from './timeline-event';
 
-/** Lists an agent's timeline, by default newest first. Returns one row more than the page has, if it exists. */
+/**
+ * Lists an agent's timeline, by default newest first. Returns one row more than the page's limit if there are more
+ * rows.
+ */
 export async function listTimeline(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },
   query: AgentLogsQuery,
   page: Page,
 ): Promise<TimelineRow[]> {
-  const rows = await select(database, organizationId, page, { ...query, order: query.order ?? 'desc', agentId });
+  const rows = await scanUntilFull(database, organizationId, page, { ...query, order: query.order ?? 'desc', agentId });
   if (rows.length === 0) await requireAgent(database, organizationId, agentId);
   return rows;
 }
@@ -25,7 +28,7 @@ export function readJobLogs(
   page: Page,
   filters: Pick<AgentLogsQuery, 'level' | 'q' | 'from' | 'to' | 'order'> = {},
 ): Promise<TimelineRow[]> {
-  return select(database, organizationId, page, {
+  return scanUntilFull(database, organizationId, page, {
     ...filters,
     order: filters.order ?? 'asc',
     jobId,
@@ -39,15 +42,15 @@ interface Filters extends Pick<AgentLogsQuery, 'level' | 'jobId' | 'q' | 'from' 
   order: 'asc' | 'desc';
 }
 
-/** Time in milliseconds after which one request starts no further scan for rows that no index can find. */
+/** Milliseconds after which a request starts no further scan. Applies to searches that no index can answer. */
 const maxSearchMs = 150;
 /** Maximum number of scans of one request. */
 const maxScans = 10;
-/** Size of the messages of a page in bytes, above which no further scan is started. */
+/** Number of bytes of messages on a page above which no further scan is started. */
 const maxSearchedBytes = 1024 * 1024;
 
-/** Scans repeatedly until the page is full, so that a search in a long log does not need a hundred requests. */
-async function select(
+/** Scans repeatedly until the page is full. Otherwise a search in a long log would need a hundred requests. */
+async function scanUntilFull(
   database: Database,
   organizationId: string,
   page: Page,
@@ -64,7 +67,7 @@ async function select(
     pageRows += found[0]?.pageRows ?? 0;
     limit -= found.filter(({ matches }) => matches).length;
     const end = found.at(-1);
-    // The page is full or was cut short by its size, or there are no more rows.
+    // Either the page is full or was cut short because of its size, or there are no more rows.
     if (!end?.scanEnd || end.pageRows > found.length || limit <= 0) break;
     const bytes = rows.reduce((sum, { message }) => sum + message.length, 0);
     if (scans === maxScans || performance.now() > until || bytes > maxSearchedBytes) break;
@@ -96,7 +99,7 @@ async function scanOnce(
   if (agentId) {
     const agent = placed(agentId);
     (jobId ? filter : within).push(`agent_id = ${agent}`);
-    // The timeline of another organization's agent must not be scanned.
+    // Without this condition, the timeline of another organization's agent would be scanned.
     within.push(`EXISTS (SELECT FROM agent a WHERE a.id = ${agent} AND a.organization_id = $1)`);
   }
   if (kind) filter.push(`kind = ${placed(kind)}`);
@@ -105,7 +108,7 @@ async function scanOnce(
   if (from) filter.push(`at >= ${placed(from)}`);
   if (to) filter.push(`at <= ${placed(to)}`);
   const listed = scanWithin({
-    from: numbers ? ofPeriod(within, { ...filters, numbers }, placed) : 'timeline_entry',
+    from: numbers ? periodSql(within, { ...filters, numbers }, placed) : 'timeline_entry',
     columns: 'seq, kind, level, message, source, job_id, data, at',
     within: numbers ? ['true'] : within,
     filter,
@@ -124,7 +127,10 @@ async function scanOnce(
 
 type Numbers = Awaited<ReturnType<typeof numbersOfPeriod>>;
 
-/** Returns the numbers of a period of an agent's timeline; null for a job, whose log is short enough to be scanned. */
+/**
+ * Returns the range of entry numbers in a period of an agent's timeline. Null for a job, whose log is short enough to
+ * be scanned.
+ */
 async function numbersWithin(
   database: Database,
   organizationId: string,
@@ -135,24 +141,26 @@ async function numbersWithin(
 }
 
 /**
- * Selects the candidates for a period: entries that were recorded when they happened, from the months of the period;
- * and all of the few entries that were recorded late or have a wrong clock, which have a separate index.
+ * Returns the SQL for the candidates of a period: entries from the months of the period that were recorded when they
+ * happened, and all entries that were recorded late or with a wrong clock. There are few of the latter, and they have a
+ * separate index.
  */
-function ofPeriod(
+function periodSql(
   within: string[],
   { from, to, order, numbers }: Pick<Filters, 'from' | 'to' | 'order'> & { numbers: { after: string; upto: string } },
   placed: (value: unknown) => string,
 ): string {
   const inTime = [
-    // A CASE, because Postgres has no statistics of this expression: it expects a BETWEEN to match one row in 200, and
-    // would sort those.
+    // A CASE, because Postgres has no statistics about this expression. It would expect a BETWEEN to match one row in
+    // 200, and would sort the matching rows.
     `CASE WHEN recorded_at - at BETWEEN ${hourAhead} AND ${hourBehind} THEN true ELSE false END`,
     `seq > ${placed(numbers.after)}`,
     `seq <= ${placed(numbers.upto)}`,
   ];
   if (from) inTime.push(`recorded_at >= ${placed(new Date(Date.parse(from) - hourMs))}`);
   if (to) inTime.push(`recorded_at <= ${placed(new Date(Date.parse(to) + hourMs))}`);
-  // Each part has its own limit, so that Postgres reads it in index order instead of sorting the whole period.
+  // Each part has its own limit, so that Postgres reads the part in the order of an index instead of sorting the whole
+  // period.
   const listed = (conditions: string[]) =>
     `(SELECT seq, kind, level, message, source, job_id, data, at FROM timeline_entry
       WHERE ${conditions.join(' AND ')} ORDER BY seq ${order} LIMIT ${maxRowsLookedAt})`;
@@ -163,7 +171,7 @@ function ofPeriod(
 }
 
 const hourMs = 3_600_000;
-/** The same bounds as in the index timeline_entry_other_time_idx. */
+/** These bounds must be the same as in the index timeline_entry_other_time_idx. */
 const hourAhead = `'-1 hour'::interval`;
 const hourBehind = `'1 hour'::interval`;
 

@@ -1,11 +1,11 @@
 import type { Database } from '@muster/database';
 
 /**
- * Returns the range of numbers of an agent's entries in a period: greater than `after`, up to `upto`. Numbers increase
- * with the time at which they are assigned, so a binary search finds the start and the end of the period within their
- * months without reading all earlier entries. The range has a margin of two hours at each end, because the order of
- * concurrent entries may differ from the order of their numbers. This is a separate statement, so that Postgres plans
- * the list's statement with the numbers.
+ * Returns the range of entry numbers of an agent's timeline in a period: greater than `after`, up to `upto`. Numbers
+ * increase with the time at which they are assigned. So a binary search finds the start and the end of the period
+ * without reading all earlier entries. The range has a margin of two hours at each end, because the times of concurrent
+ * entries may not be in the order of their numbers. This is a separate statement, so that Postgres can plan the list's
+ * statement with the found numbers.
  */
 export async function numbersOfPeriod(
   database: Database,
@@ -16,8 +16,8 @@ export async function numbersOfPeriod(
   const placed = (value: unknown) => `$${values.push(value)}`;
   const [numbers] = await database.query<{ after: string; upto: string }>(
     { organizationId },
-    `SELECT (${from ? lastBefore(Date.parse(from) - slackMs, placed, lowest) : lowest})::text AS after,
-            (${to ? lastBefore(Date.parse(to) + slackMs, placed, highest) : highest})::text AS upto`,
+    `SELECT (${from ? lastNumberBefore(Date.parse(from) - slackMs, placed, lowest) : lowest})::text AS after,
+            (${to ? lastNumberBefore(Date.parse(to) + slackMs, placed, highest) : highest})::text AS upto`,
     values,
   );
   return numbers!;
@@ -28,10 +28,10 @@ const lowest = '0';
 const highest = '9223372036854775807';
 
 /**
- * Selects the last number that was assigned before the time, or the number before the first one of its month; `unknown`
- * if the agent has no entry in that month.
+ * SQL for the last number that was assigned before the time, or for the number before the first one of that month. If
+ * the agent has no entry in that month, the result is `unknown`.
  */
-function lastBefore(time: number, placed: (value: unknown) => string, unknown: string): string {
+function lastNumberBefore(time: number, placed: (value: unknown) => string, unknown: string): string {
   const at = new Date(time);
   const month = (ahead: number) => placed(new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + ahead, 1)));
   const ofMonth = `agent_id = $2 AND organization_id = $1 AND recorded_at >= ${month(0)} AND recorded_at < ${month(1)}`;

@@ -14,7 +14,10 @@ interface Step {
   advanced: number;
 }
 
-/** Deletes the log entries of runs and all other entries after the two retention periods of each organization. */
+/**
+ * Deletes expired entries. Each organization has one retention period for the log entries of runs and another for all
+ * other entries.
+ */
 export async function purgeTimeline(
   database: Database,
   round: Round,
@@ -32,21 +35,26 @@ export async function purgeTimeline(
         }
       },
     });
-  const logs = await purge('logs', 'logRetentionDays', dropOld('logs_since', `kind = 'execution'`));
-  const timeline = await purge('timeline', 'timelineRetentionDays', dropOld('others_since', `kind <> 'execution'`));
+  const logs = await purge('logs', 'logRetentionDays', deleteExpiredSql('logs_since', `kind = 'execution'`));
+  const timeline = await purge(
+    'timeline',
+    'timelineRetentionDays',
+    deleteExpiredSql('others_since', `kind <> 'execution'`),
+  );
   return { logs: logs.purged, timeline: timeline.purged };
 }
 
 /**
- * Deletes expired entries of the agents whose oldest entry of this kind has expired. An index on the time of the oldest
- * entry finds these agents. If an agent has no further expired entry, its time advances to that of the next entry of
- * the kind. Only the next 100 entries are searched for it; if none is of the kind, the time of the last one is used.
- * The update skips a head that is locked by a transaction that appends entries; a later step advances it.
+ * Deletes expired entries of one kind, for agents whose oldest entry of this kind has expired. An index on the time of
+ * the oldest entry finds these agents. If an agent has no further expired entry, the stored time advances to that of
+ * the agent's next entry of the kind. Only the next 100 entries are searched for it; if none is of the kind, the time
+ * of the last searched entry is stored. The update skips a timeline_head row that a transaction has locked to append
+ * entries; a later step advances it.
  *
- * The time of an entry is the start of its transaction, so it may be slightly earlier than that of the previous entry.
- * The margin of one day is longer than any transaction takes.
+ * An entry's time is the start of its transaction, so it may be slightly earlier than the time of the previous entry.
+ * Therefore there is a margin of one day, which is longer than any transaction takes.
  */
-const dropOld = (since: 'logs_since' | 'others_since', isOfKind: string) => `
+const deleteExpiredSql = (since: 'logs_since' | 'others_since', isOfKind: string) => `
   WITH due_agents AS MATERIALIZED (
     SELECT agent_id, ${since} - interval '1 day' AS since FROM timeline_head
     WHERE organization_id = $1 AND ${since} < $2 ORDER BY ${since} LIMIT ${agentBatchSize}),

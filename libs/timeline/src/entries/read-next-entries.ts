@@ -11,17 +11,17 @@ export interface TimelinePosition {
 
 export interface NextEntries {
   rows: TimelineRow[];
-  /** The newest number. If there are no rows, the entries up to it were deleted. */
+  /** The newest number of the timeline. If no rows were returned, the entries up to this number were deleted. */
   head: number;
 }
 
-/** Maximum number of entries of one agent per read. */
+/** Maximum number of entries of one agent in one read. */
 const pageEntries = 200;
-/** Size in bytes from which on a page gets no further entry of an agent. */
+/** Number of bytes after which a page gets no further entry of an agent. */
 const pageBytes = 256 * 1024;
 
 /**
- * Returns the range of entries that are stored of an agent. Throws agent_not_found for another organization's agent.
+ * Returns the range of the agent's stored entries. Throws agent_not_found if the agent belongs to another organization.
  */
 export async function findTimeline(database: Database, organizationId: string, agentId: string): Promise<StoredRange> {
   const [found] = await database.query<StoredRange>(
@@ -38,8 +38,9 @@ export async function findTimeline(database: Database, organizationId: string, a
 }
 
 /**
- * Reads the next page of each timeline. It uses one statement and therefore one snapshot: if the head is n, every entry
- * up to n is visible. Sizes are checked before the texts are fetched.
+ * Reads the next page of each timeline. All pages are read with one statement and therefore one snapshot: if a
+ * timeline's newest visible number is n, all entries up to n are visible. The sizes of the entries are checked before
+ * their texts are fetched.
  */
 export async function readNextEntries(
   database: Database,
@@ -77,7 +78,10 @@ export async function readNextEntries(
   return read;
 }
 
-/** Returns the agents that have entries after these positions, from one query of their heads. */
+/**
+ * Returns the ids of the agents that have entries after these positions. One statement reads the newest numbers of all
+ * agents.
+ */
 export async function findAdvancedTimelines(database: Database, positions: TimelinePosition[]): Promise<string[]> {
   const advanced = await database.query<Pick<TimelineHeadEntity, 'agentId'>>(
     'system',

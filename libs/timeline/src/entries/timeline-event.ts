@@ -1,6 +1,6 @@
 import type { TimelineEntryEntity } from '@muster/database';
 
-/** An entry as stored. */
+/** The columns of a stored entry that a stream event needs. */
 export type TimelineRow = Pick<
   TimelineEntryEntity,
   'seq' | 'kind' | 'level' | 'message' | 'source' | 'jobId' | 'data' | 'at'
@@ -8,7 +8,7 @@ export type TimelineRow = Pick<
 
 type StreamEvent = { type: 'lifecycle' | 'status' | 'job' | 'log' } & Record<string, unknown>;
 
-/** Converts an entry to the event of the stream (interface, section 6; contract, "Agents"). */
+/** Converts a timeline entry to an event of the stream (interface, section 6; contract, "Agents"). */
 function eventOf({ kind, level, message, source, jobId, data, at }: TimelineRow): StreamEvent {
   const timestamp = at.toISOString();
   switch (kind) {
@@ -26,12 +26,12 @@ function eventOf({ kind, level, message, source, jobId, data, at }: TimelineRow)
     case 'job':
       return { type: 'job', jobId, ...pick(data, ['status', 'previousStatus', 'progress']), timestamp };
     default:
-      // The API always shows the time of a log entry in unix seconds (contract, "Conventions").
+      // The API shows the time of a log entry always in unix seconds (contract, "Conventions").
       return { type: 'log', jobId, level, message, timestamp: Math.floor(at.getTime() / 1000) };
   }
 }
 
-/** Returns the server-sent event of an entry. */
+/** Returns a timeline entry as the text of a server-sent event. */
 export function frameOf(row: TimelineRow): string {
   const event = eventOf(row);
   return frame(row.seq, event.type, event);
@@ -44,7 +44,8 @@ export interface Resync {
 }
 
 /**
- * Returns a resync event. Its id is the position at which the stream continues, so the next reconnect needs no resync.
+ * Returns a resync event. Its id is the position from which the stream continues, so that the reader's next reconnect
+ * needs no resync.
  */
 export function resyncFrame(resync: Resync): string {
   return frame(resync.latest, 'resync', { type: 'resync', ...resync });

@@ -3,20 +3,21 @@ import type { Resync } from './timeline-event';
 export interface StoredRange {
   /** The number of the oldest stored entry. */
   oldest: number | null;
-  /** The newest number that was ever assigned. */
+  /** The newest number that was ever assigned in this timeline. */
   latest: number;
 }
 
 export interface Beginning {
-  /** The last entry that the reader has seen; it gets all later ones. */
+  /** The number of the last entry that the reader has seen; the reader gets all later entries. */
   seq: number;
   resync?: Resync;
 }
 
 /**
- * Decides where a stream starts: after the last entry that the reader saw, or now. A stream cannot resume from a number
- * that is older than all stored entries, or that does not exist yet because the database was restored from a backup;
- * then a resync event reports this. Entries that were deleted with their job, between other entries, are not a gap.
+ * Decides where a stream starts: after the last entry that the reader has seen, or now. A stream cannot resume from a
+ * number that is smaller than all stored ones, because entries after it were deleted. It also cannot resume from a
+ * number that does not exist yet, because the database was restored from a backup. In both cases a resync event reports
+ * the gap. Entries that were deleted together with their job are not a gap.
  */
 export function whereToBegin(lastEventId: string | undefined, { oldest, latest }: StoredRange): Beginning {
   if (lastEventId === undefined) return { seq: latest };

@@ -3,20 +3,23 @@ import { AppError } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { endOf, type EventCursor, readCursor } from './event-cursor';
 
-/** Number of days for which a stream can resume from a cursor; fewer if the organization keeps its timeline shorter. */
+/**
+ * Number of days for which a stream can resume from a cursor. If the organization keeps its timeline for a shorter
+ * time, that time applies.
+ */
 export const eventsKeptDays = 7;
 
 export interface EventBeginning {
-  /** The position of the reader; it gets all later events. */
+  /** The position of the reader, who gets all later events. */
   cursor: EventCursor;
-  /** Set if the requested events were deleted or never existed: the stream starts now. */
+  /** Set if the requested events were deleted or never existed. The stream then starts now. */
   resync?: { lastEventId: string; oldest: string };
 }
 
 /**
- * Decides where an organization's stream starts: after the last event that the reader saw, or now. A stream cannot
- * resume from a cursor that is older than the stored events, or that does not exist yet because the database was
- * restored from a backup; then a resync event reports this.
+ * Decides where an organization's stream starts: after the last event that the reader has seen, or now. A stream cannot
+ * resume from a cursor that is older than the stored events. It also cannot resume from a cursor that does not exist
+ * yet, because the database was restored from a backup. In both cases a resync event reports the gap.
  */
 export async function beginEvents(
   database: Database,

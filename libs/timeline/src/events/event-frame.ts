@@ -8,7 +8,8 @@ export interface EventFrame {
 }
 
 /**
- * Returns the server-sent events of a page. The id of each is the cursor after it; that of the last is the page's end.
+ * Returns a page of events as server-sent events. The id of each event is the cursor after this event; the id of the
+ * last one is the end of the page.
  */
 export function framesOf(cursor: EventCursor, { rows, next }: EventPage): EventFrame[] {
   const upto = cursor.within?.upto ?? next.within?.upto ?? next.snapshot;
@@ -21,7 +22,8 @@ export function framesOf(cursor: EventCursor, { rows, next }: EventPage): EventF
 }
 
 /**
- * Returns a resync event. Its id is the cursor from which the stream continues, so the next reconnect needs no resync.
+ * Returns a resync event. Its id is the cursor from which the stream continues, so that the reader's next reconnect
+ * needs no resync.
  */
 export function resyncFrameOf(cursor: EventCursor, resync: { lastEventId: string; oldest: string }): string {
   const id = writeCursor(cursor);
@@ -48,7 +50,8 @@ function eventOf({ type, agentId, jobId, workflowId, message, data, at }: EventR
       return { type: 'agent', agentId: agentId!, status, previousStatus, why: reason ?? message!, timestamp };
     case 'lifecycle': {
       const { currentStatus } = entryData;
-      // A change of status has its own entry of kind status.
+      // A lifecycle entry that only repeats a change of status is left out, because each change of status has an entry
+      // of the kind status.
       if (!currentStatus || previousStatus !== currentStatus) return null;
       const why = reason ?? message!;
       return { type: 'agent', agentId: agentId!, status: currentStatus, previousStatus: currentStatus, why, timestamp };

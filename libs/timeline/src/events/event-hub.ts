@@ -9,9 +9,9 @@ import { type EventPage, readEvents, type Reading } from './read-events';
 type Group = Reading & { streams: EventStream[] };
 
 /**
- * Feeds the open organization streams of this process. Each stream has its own cursor and gets the events after it, so
- * no event is lost or sent twice. One read serves all streams with the same cursor. Streams that are up to date are
- * read with one snapshot, so they have the same cursor afterwards.
+ * Sends new events to the open organization streams of this process. Each stream has its own cursor and gets the events
+ * after the cursor, so no event is lost or sent twice. One read serves all streams with the same cursor. The streams
+ * that are up to date are read with one snapshot, so they have the same cursor afterwards.
  */
 export class EventHub extends StreamHub<EventStream, string> {
   private readonly followed = new Map<string, Set<EventStream>>();
@@ -30,7 +30,7 @@ export class EventHub extends StreamHub<EventStream, string> {
     super(pubSub, openStreams, options, labels);
   }
 
-  /** Adds a stream and feeds it until it closes. */
+  /** Adds a stream and sends events to it until it closes. */
   add(stream: EventStream): void {
     const { organizationId } = stream;
     const streams = this.followed.get(organizationId) ?? new Set();
@@ -46,7 +46,7 @@ export class EventHub extends StreamHub<EventStream, string> {
     if (this.followed.has(organizationId)) this.markDue(organizationId);
   }
 
-  protected override lookAround(): Promise<Record<string, number>> {
+  protected override findMissedEntries(): Promise<Record<string, number>> {
     for (const id of this.followed.keys()) this.markDue(id);
     return Promise.resolve({});
   }
@@ -58,7 +58,7 @@ export class EventHub extends StreamHub<EventStream, string> {
     for (const [at, group] of groups.entries()) this.pass(group, pages[at]!);
   }
 
-  /** Sends page after page, at the reader's own pace, until the stream is up to date. */
+  /** Sends page after page, as fast as the reader reads, until the stream is up to date. */
   private async catchUp(stream: EventStream): Promise<void> {
     const { organizationId } = stream;
     for (let isFull = true; stream.open && isFull;) {
@@ -71,11 +71,14 @@ export class EventHub extends StreamHub<EventStream, string> {
       });
     }
     stream.live = true;
-    // Notifications since the last read were used only for the live streams.
+    // While the stream caught up, notifications were handled only for live streams, so this one may have missed some.
     this.handleNotification(organizationId);
   }
 
-  /** Groups the organization's live streams by cursor: mostly one group, except for streams that just became live. */
+  /**
+   * Groups the organization's live streams by cursor. Usually there is one group; a stream that has just become live
+   * may be in another.
+   */
   private groupsOf(organizationId: string): Group[] {
     const groups = new Map<string, Group>();
     for (const stream of this.followed.get(organizationId) ?? []) {

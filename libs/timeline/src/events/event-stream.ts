@@ -4,17 +4,17 @@ import { type EventCursor, writeCursor } from './event-cursor';
 import { ReaderConnection, type ReaderOptions } from '../streams/reader-connection';
 
 export interface EventStreamOptions extends ReaderOptions {
-  /** The position of the reader. */
+  /** The position of the reader in the organization's events. */
   cursor: EventCursor;
   /** The types of events to send; null for all. */
   types: ReadonlySet<OrganizationStreamEvent['type']> | null;
 }
 
-/** One reader of an organization's events. */
+/** The connection of one reader of an organization's events. */
 export class EventStream extends ReaderConnection {
-  /** The position after all events that were sent or skipped because of their type. */
+  /** The position after all events that were sent, or skipped because of their type. */
   cursor: EventCursor;
-  /** Whether the stream is up to date and gets new events together with the other streams. */
+  /** Whether the stream is up to date, so that it gets new events together with the other streams. */
   live = false;
   private readonly types: EventStreamOptions['types'];
   private sentCursor: string;
@@ -35,8 +35,8 @@ export class EventStream extends ReaderConnection {
   }
 
   /**
-   * Contains the current cursor, so that a reader without events for a long time does not reconnect with an expired
-   * one.
+   * Returns a comment with the current cursor. So a reader that gets no events for a long time does not reconnect with
+   * an expired cursor.
    */
   protected override comment(): string {
     const cursor = writeCursor(this.cursor);

@@ -14,23 +14,26 @@ export interface EventRow
   workflowId: JobEntity['workflowId'] | null;
 }
 
-/** A page of events after a cursor, and the cursor after the page. */
+/** A page of events that follow a cursor, and the cursor at the end of the page. */
 export interface EventPage {
   rows: EventRow[];
   next: EventCursor;
-  /** Whether there may be more events. */
+  /** Whether there may be more events after this page. */
   isFull: boolean;
 }
 
 const pageRows = 200;
 
-/** An organization, and a cursor of its readers from which to read. */
+/** An organization and the cursor after which its events are read. */
 export interface Reading {
   organizationId: string;
   cursor: EventCursor;
 }
 
-/** Reads the next page of each in one statement, and therefore with one snapshot for all of them. */
+/**
+ * Reads the next page of events for each organization and cursor. One statement reads all pages, so they have the same
+ * snapshot.
+ */
 export async function readEvents(database: Database, readings: Reading[]): Promise<EventPage[]> {
   const cursors = readings.map(({ cursor }) => cursor);
   const rows = await database.query<EventRow & { n: number; now: number; snapshot: string }>(
@@ -66,20 +69,20 @@ function pageOf(
 ): EventPage {
   const upto = cursor.within?.upto ?? snapshot;
   const isFull = rows.length >= pageRows;
-  // All rows of the snapshot have been read, so the cursor becomes that snapshot.
+  // All rows that are visible in the snapshot have been read, so the snapshot becomes the cursor.
   if (!isFull) return { rows, next: { at: cursor.within ? cursor.at : now, snapshot: upto }, isFull: !!cursor.within };
   return { rows, next: cursorAfter(cursor, upto, rows.at(-1)!), isFull };
 }
 
-/** Returns the cursor of a reader that has got this row of a page, and no later one. */
+/** Returns the cursor of a reader that has got this row of a page but no later row. */
 export function cursorAfter({ at, snapshot }: EventCursor, upto: string, row: EventRow): EventCursor {
   const { transactionId, thing, seq } = row;
   return { at, snapshot, within: { upto, last: { transactionId, thing, seq } } };
 }
 
 /**
- * Maximum duration of a transaction in milliseconds. An entry's time is the start of its transaction, so this margin
- * decides which monthly partitions are read.
+ * Maximum assumed duration of a transaction in milliseconds. An entry's time is the start of its transaction, so this
+ * margin decides which monthly partitions are read.
  */
 const longestTransactionMs = 3_600_000;
 

@@ -1,7 +1,7 @@
 import type { OutgoingMessage } from 'node:http';
 import type { LastingAccess } from '@muster/access';
 
-/** Maximum number of unsent bytes in a reader's connection before the connection is closed. */
+/** Number of bytes that a reader has not read yet above which the reader's connection is closed. */
 const maxUnreadBytes = 1024 * 1024;
 
 export interface ReaderOptions {
@@ -10,7 +10,7 @@ export interface ReaderOptions {
   access: LastingAccess;
 }
 
-/** The connection of an event stream. A reader that reads too slowly, or not at all, is disconnected. */
+/** The connection of one event stream. A reader that reads too slowly, or not at all, is disconnected. */
 export class ReaderConnection {
   readonly organizationId: string;
   private readonly connection: OutgoingMessage;
@@ -51,8 +51,8 @@ export class ReaderConnection {
   }
 
   /**
-   * Sends a comment as a heartbeat, and checks the reader's access with every second one. Closes a connection that has
-   * been stalled since the last heartbeat.
+   * Sends a comment as a heartbeat; with every second heartbeat, checks the reader's access. Closes the connection if
+   * the reader has read nothing since the last heartbeat.
    */
   beat(): void {
     if (!this.open) return;
@@ -67,7 +67,7 @@ export class ReaderConnection {
   end(): void {
     if (!this.open) return;
     this.connection.end();
-    // A client that does not read must not delay the end.
+    // A client that does not read must not delay the end of the connection.
     if (this.connection.writableLength > 0) setTimeout(() => this.connection.destroy(), 1000).unref();
   }
 
@@ -78,7 +78,7 @@ export class ReaderConnection {
   /** Returns false if the connection is closed. */
   protected write(bytes: Buffer | string): boolean {
     if (!this.open) return false;
-    // The client reconnects with its Last-Event-ID and catches up from the database at its own pace.
+    // The client will reconnect with its Last-Event-ID and catch up from the database as fast as it reads.
     if (this.connection.writableLength > maxUnreadBytes) {
       this.connection.destroy();
       return false;
@@ -88,7 +88,7 @@ export class ReaderConnection {
   }
 
   private async checkAccess(): Promise<void> {
-    // If the database does not answer, the reader stays and a later beat checks again.
+    // If the database does not answer, the reader stays connected, and a later heartbeat checks the access again.
     if (!(await this.access.holds().catch(() => true))) this.end();
   }
 }

@@ -7,29 +7,32 @@ import type { StreamRoom } from './stream-room';
 export interface HubOptions {
   room: StreamRoom;
   heartbeatMs: number;
-  /** Poll interval in milliseconds, in case a notification is lost. */
+  /** Interval in milliseconds at which new entries are polled for, in case a notification is lost. */
   lookMs: number;
 }
 
 interface HubLabels {
-  /** The channel that publishes the ids of sources with new entries. */
+  /** Redis channel on which the ids of sources with new entries are published. */
   channel: Parameters<PubSub['subscribe']>[0];
-  /** Name of the poll. */
+  /** Name of the loop that polls. */
   look: string;
-  /** Name of the new entries in the log line of a failed read. */
+  /** The words for the new entries in the log line about a failed read. */
   waits: string;
 }
 
 const readBatchSize = 32;
 const beatSlots = 15;
 
-/** Feeds the open streams of this process. A source with new entries is read once for all of its streams. */
+/**
+ * Sends new entries to the open streams of this process. A source is an agent or an organization; its new entries are
+ * read once for all of its streams.
+ */
 export abstract class StreamHub<Stream extends ReaderConnection, Source>
   implements OnApplicationBootstrap, OnApplicationShutdown
 {
-  /** Sources with new entries that are not read yet. */
+  /** Sources with new entries that were not read yet. */
   protected readonly due = new Set<Source>();
-  /** Limits concurrent reads of streams that are not up to date and read separately. */
+  /** Limits the concurrent reads for streams that are still catching up. */
   protected readonly catchUps = new Semaphore(4);
   private readonly logger = new Logger(this.constructor.name);
   private readonly slots = new Map<Stream, number>();
@@ -46,7 +49,11 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     private readonly options: HubOptions,
     private readonly labels: HubLabels,
   ) {
-    this.look = new Periodic({ name: labels.look, intervalMs: options.lookMs, runOnce: () => this.lookAround() });
+    this.look = new Periodic({
+      name: labels.look,
+      intervalMs: options.lookMs,
+      runOnce: () => this.findMissedEntries(),
+    });
   }
 
   onApplicationBootstrap(): void {
@@ -61,21 +68,21 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     await this.look.stop();
   }
 
-  /** Throws if the maximum number of streams is reached. */
+  /** Throws if the maximum number of open streams is reached. */
   requireRoom(organizationId: string): void {
     this.options.room.require(organizationId);
   }
 
-  /** Handles a notification that the source has new entries. */
+  /** Handles a notification that the source with this id has new entries. */
   protected abstract handleNotification(id: string): void;
 
-  /** Marks sources with new entries whose notification was lost. */
-  protected abstract lookAround(): Promise<Record<string, number>>;
+  /** Finds sources with new entries for which no notification arrived. */
+  protected abstract findMissedEntries(): Promise<Record<string, number>>;
 
   /** Reads the new entries of the sources and sends them to their streams. */
   protected abstract read(sources: Source[]): Promise<void>;
 
-  /** Counts the stream and sends its heartbeats until it closes. */
+  /** Counts the stream and sends heartbeats to it until it closes. */
   protected keep(stream: Stream, leave: () => void): void {
     this.slots.set(stream, this.slot);
     const leaveRoom = this.options.room.take(stream.organizationId);
@@ -92,11 +99,11 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     this.due.add(source);
     if (this.reading) return;
     this.reading = true;
-    // Sources that are notified at the same time are read together.
+    // Waits one turn of the event loop, so that sources that are notified at the same time are read together.
     setImmediate(() => void this.readDue());
   }
 
-  /** Runs a step; if it fails, logs the error and waits for the poll interval. */
+  /** Runs a step. If the step fails, logs the error and waits for the poll interval. */
   protected async attempt(step: () => Promise<void>): Promise<void> {
     try {
       await step();
@@ -106,7 +113,9 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     }
   }
 
-  /** Reads the due sources, one batch at a time. If a read fails, the next poll finds the sources again. */
+  /**
+   * Reads the sources with new entries, one batch at a time. If a read fails, the next poll finds these sources again.
+   */
   private async readDue(): Promise<void> {
     try {
       while (this.due.size > 0) {
@@ -123,7 +132,10 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     }
   }
 
-  /** Sends heartbeats to one fraction of the streams at a time, so that thousands are not written to at once. */
+  /**
+   * Sends heartbeats to a part of the streams at a time, so that the process does not write to thousands of streams at
+   * once.
+   */
   private beat(): void {
     this.slot = (this.slot + 1) % beatSlots;
     for (const [stream, slot] of this.slots) if (slot === this.slot) stream.beat();

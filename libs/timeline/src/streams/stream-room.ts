@@ -5,14 +5,14 @@ export interface RoomOptions {
   maxStreamsPerOrganization: number;
 }
 
-/** Limits the number of open event streams, per organization and in total, in this process. */
+/** Limits the number of open event streams of this process: in total and for each organization. */
 export class StreamRoom {
   private open = 0;
   private readonly openByOrganization = new Map<string, number>();
 
   constructor(private readonly options: RoomOptions) {}
 
-  /** Throws if the maximum number of streams is reached. */
+  /** Throws if the maximum number of open streams is reached. */
   require(organizationId: string): void {
     const { maxStreams, maxStreamsPerOrganization } = this.options;
     if ((this.openByOrganization.get(organizationId) ?? 0) >= maxStreamsPerOrganization) {
@@ -28,7 +28,7 @@ export class StreamRoom {
     }
   }
 
-  /** Counts a stream. Returns the function that removes it from the count. */
+  /** Counts a stream. Returns a function that ends the counting of this stream. */
   take(organizationId: string): () => void {
     this.open += 1;
     this.openByOrganization.set(organizationId, (this.openByOrganization.get(organizationId) ?? 0) + 1);

@@ -15,8 +15,9 @@ interface Followed extends TimelinePosition {
 }
 
 /**
- * Feeds the open timeline streams of this process. New entries of an agent are read and formatted once for all of its
- * streams. A stream that starts at an earlier position reads separate pages until it has reached the hub's position.
+ * Sends new entries to the open timeline streams of this process. The new entries of an agent are read and formatted
+ * once for all of the agent's streams. A stream that starts at an earlier position reads separate pages until it has
+ * reached the hub's position.
  *
  * Invariant: a live stream has received every entry up to the hub's position. `catchUp` compares the positions and sets
  * `live` without an `await` in between, and `pass` skips entries that the stream already has. So no entry is lost or
@@ -38,7 +39,9 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
     });
   }
 
-  /** Adds a stream and feeds it until it closes. `head` is the newest known number of its agent. */
+  /**
+   * Adds a stream and sends entries to it until it closes. `head` is the newest known number of the agent's timeline.
+   */
   add(stream: TimelineStream, head: number): void {
     const { agentId } = stream;
     const agent = this.followed.get(agentId) ?? { agentId, seq: head, streams: new Set() };
@@ -50,7 +53,8 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
       this.followed.delete(agentId);
       this.due.delete(agent);
     });
-    // Entries since `head` was read caused no notification here, because no stream of the agent was open.
+    // If this is the agent's only stream, this process received no notification for entries that were added after
+    // `head` was read.
     if (agent.streams.size === 1) this.markDue(agent);
     void this.catchUp(agent, stream);
   }
@@ -60,7 +64,7 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
     if (agent) this.markDue(agent);
   }
 
-  protected override async lookAround(): Promise<Record<string, number>> {
+  protected override async findMissedEntries(): Promise<Record<string, number>> {
     if (this.followed.size === 0) return {};
     for (const agentId of await findAdvancedTimelines(this.database, [...this.followed.values()]))
       this.handleNotification(agentId);
@@ -98,7 +102,7 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
       const all = Buffer.from(frames.join(''));
       for (const stream of agent.streams) {
         if (!stream.live || stream.seq >= last) continue;
-        // A stream that became live at a later position already has the first rows.
+        // A stream that became live at a later position has already received the first rows.
         const frame = stream.seq <= before ? all : frames.filter((_, at) => rows[at]!.seq > stream.seq).join('');
         stream.send(frame, last);
       }

@@ -2,16 +2,16 @@ import { ReaderConnection, type ReaderOptions } from './reader-connection';
 
 export interface StreamOptions extends ReaderOptions {
   agentId: string;
-  /** The last entry that the reader has seen. */
+  /** Number of the last entry that the reader has seen. */
   seq: number;
 }
 
-/** One reader of an agent's timeline. */
+/** The connection of one reader of an agent's timeline. */
 export class TimelineStream extends ReaderConnection {
   readonly agentId: string;
-  /** The last entry that was sent or is known to be deleted. */
+  /** Number of the last entry that was sent or is known to be deleted. */
   seq: number;
-  /** Whether the stream has reached the hub's position and gets the entries that the hub reads. */
+  /** Whether the stream has reached the hub's position, so that it gets the entries that the hub reads. */
   live = false;
 
   constructor({ agentId, seq, ...reader }: StreamOptions) {

@@ -52,7 +52,7 @@ describe('a Docker Engine', () => {
 
   const orders = (calls: string[]) => calls.filter((call) => !call.startsWith('GET'));
 
-  it('returns the state and address of a container, and gone for an unknown container', async () => {
+  it('a container is described by its state and address, and an unknown container as gone', async () => {
     const { docker, container, provider, machine } = fixture;
     container.status = 'running';
     expect(await provider.describe(machine)).toEqual({ state: 'running', ip: '172.17.0.2' });
@@ -71,7 +71,7 @@ describe('a Docker Engine', () => {
     expect(await provider.describe(machine)).toEqual({ state: 'gone', ip: null });
   });
 
-  it('receives exactly the calls that its API documents', async () => {
+  it('a Docker Engine receives the documented call for each order', async () => {
     const { docker, provider, machine } = fixture;
     await provider.start(machine);
     await provider.reboot(machine);
@@ -85,7 +85,7 @@ describe('a Docker Engine', () => {
     ]);
   });
 
-  it('has time to stop a container that ends slowly', async () => {
+  it('a Docker Engine gets enough time to stop a container that ends slowly', async () => {
     const { docker, container, provider, machine } = fixture;
     await provider.start(machine);
     docker.endMs = 700;
@@ -94,15 +94,15 @@ describe('a Docker Engine', () => {
   });
 
   it.each([
-    ['older', '1.41', '1.12'],
-    ['newer, without support for old versions', '1.52', '1.44'],
-  ])('may be %s', async (_, apiVersion, minApiVersion) => {
+    ['an older API version', '1.41', '1.12'],
+    ['a newer API version that does not support old ones', '1.52', '1.44'],
+  ])('a Docker Engine with %s works', async (_, apiVersion, minApiVersion) => {
     Object.assign(fixture.docker, { apiVersion, minApiVersion });
     await fixture.provider.start(fixture.machine);
     expect((await fixture.provider.describe(fixture.machine)).state).toBe('running');
   });
 
-  it('is asked for its version again after an older engine has replaced it', async () => {
+  it('a Docker Engine is asked for its version again after an older engine has replaced it', async () => {
     const { docker, provider, machine } = fixture;
     await provider.describe(machine);
     docker.apiVersion = '1.41';
@@ -110,7 +110,7 @@ describe('a Docker Engine', () => {
     expect((await provider.describe(machine)).state).toBe('stopped');
   });
 
-  it('fails start and reboot of a missing container permanently, and accepts its stop and terminate', async () => {
+  it('start and reboot of a missing container fail permanently, and its stop and terminate succeed', async () => {
     const { docker, provider, machine } = fixture;
     docker.containers.clear();
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
@@ -120,7 +120,7 @@ describe('a Docker Engine', () => {
     expect(orders(docker.calls)).toEqual([]);
   });
 
-  it('times out as unreachable if it hangs before or during its answer', async () => {
+  it('an order times out as unreachable if the Docker Engine hangs before or during its answer', async () => {
     for (const respond of [() => undefined, (response: ServerResponse) => response.writeHead(200).write('{"Api')]) {
       fixture.docker.interfere = (response) => {
         respond(response);
@@ -132,7 +132,7 @@ describe('a Docker Engine', () => {
     }
   });
 
-  it('is unreachable if nothing listens at its address', async () => {
+  it('an order fails as unreachable if nothing listens at the Docker Engine’s address', async () => {
     await fixture.docker.close();
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect(error.fault).toBe('unreachable');
@@ -145,7 +145,7 @@ describe('a Docker Engine', () => {
     ['denies the call', 403, { message: 'authorization denied by plugin' }, 'denied', /denied by plugin/],
     ['returns an unknown state', 200, { State: { Status: 'on fire' } }, 'bad_answer', /"on fire"/],
     ['returns an invalid answer', 200, '<html>', 'bad_answer', /state null/],
-  ] as const)('causes an error that quotes its answer if it %s', async (_, status, body, fault, pattern) => {
+  ] as const)('an error quotes the answer of a Docker Engine that %s', async (_, status, body, fault, pattern) => {
     fixture.docker.interfere = (response, path) => {
       if (path === '/version') return false;
       json(response, status, body);
@@ -157,7 +157,7 @@ describe('a Docker Engine', () => {
     }
   });
 
-  it('is rejected if it is not a Docker Engine', async () => {
+  it('an order fails if the server at the address is not a Docker Engine', async () => {
     fixture.docker.interfere = (response) => {
       response.writeHead(200).end('<html>');
       return true;
@@ -166,12 +166,12 @@ describe('a Docker Engine', () => {
       expect(error.message).toMatch(/not a Docker Engine/);
   });
 
-  it('causes an error with its reason if it refuses an order', async () => {
+  it('an error contains the reason if a Docker Engine refuses an order', async () => {
     fixture.container.status = 'paused';
     await expect(fixture.provider.start(fixture.machine)).rejects.toThrow(/409, cannot start a paused container/);
   });
 
-  it('lists only containers with the agent label', async () => {
+  it('only containers with the agent label are listed', async () => {
     const { docker, provider, machine } = fixture;
     const [agentId, expiresAt] = [newId(), new Date('2030-01-01T00:00:00Z')];
     const { organizationId } = machine;
@@ -187,7 +187,7 @@ describe('a Docker Engine', () => {
     );
   });
 
-  it('cannot be named by an agent as a socket or at a private address', async () => {
+  it('an agent cannot name a Docker Engine by a socket or at a private address', async () => {
     const guarded = new DockerMachines({ outbound: new Outbound([]) });
     for (const host of [fixture.host, 'tcp://127.0.0.1:2375', 'tcp://169.254.169.254:80', 'ssh://somewhere']) {
       const machine = { ...fixture.machine, providerConfig: { container: 'worker-1', host } };
@@ -198,7 +198,7 @@ describe('a Docker Engine', () => {
   });
 
   it.each(['..', '../version', 'a/b', 'a?all=true', ''])(
-    'is never called for a container named %j',
+    'a Docker Engine is never called for a container named %j',
     async (providerRef) => {
       const machine = { ...fixture.machine, providerRef };
       await expect(fixture.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured' });

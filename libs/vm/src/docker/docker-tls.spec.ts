@@ -50,7 +50,7 @@ describe('a Docker Engine over TLS', () => {
   beforeEach(async () => (fixture = await startFixture()));
   afterEach(() => fixture.close());
 
-  it('receives no call without TLS or without a certificate of its authority', async () => {
+  it('a Docker Engine with TLS receives no call without TLS or without a certificate of its authority', async () => {
     const { docker, options, machine, writeCertificates, authority, folder } = fixture;
     const otherAuthority = makeAuthority('docker');
     await writeCertificates(authority.ca, otherAuthority.issue('muster'));
@@ -62,7 +62,7 @@ describe('a Docker Engine over TLS', () => {
     expect(docker.calls).toEqual([]);
   });
 
-  it('is not trusted if its certificate is of another authority', async () => {
+  it('a Docker Engine is not trusted if its certificate is of another authority', async () => {
     const { docker, provider, machine, writeCertificates, authority } = fixture;
     await writeCertificates(makeAuthority('docker').ca, authority.issue('muster'));
     for (const error of await expectBoundedFailure(provider, machine)) {
@@ -71,7 +71,7 @@ describe('a Docker Engine over TLS', () => {
     expect(docker.calls).toEqual([]);
   });
 
-  it('is called with new certificates as soon as the files have changed', async () => {
+  it('new TLS certificates for a Docker Engine are used as soon as the files have changed', async () => {
     const { provider, machine, writeCertificates, authority } = fixture;
     await writeCertificates(authority.ca, makeAuthority('docker').issue('muster'));
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'unreachable' });
@@ -80,7 +80,7 @@ describe('a Docker Engine over TLS', () => {
     expect((await provider.describe(machine)).state).toBe('running');
   });
 
-  it('is not called if a certificate file is missing, and the error names the file', async () => {
+  it('a Docker Engine is not called if a certificate file is missing, and the error names the file', async () => {
     const { folder, provider, machine } = fixture;
     await rm(join(folder, 'cert.pem'));
     for (const error of await expectBoundedFailure(provider, machine)) {
@@ -91,7 +91,7 @@ describe('a Docker Engine over TLS', () => {
     }
   });
 
-  it('receives no certificate of the service if an agent names it', async () => {
+  it('a Docker Engine that an agent names does not receive the service’s certificate', async () => {
     const { docker, host, folder, outbound, machine } = fixture;
     const provider = new DockerMachines({ outbound, host: 'tcp://127.0.0.1:1', tls: { folder }, timeoutMs: 2000 });
     const agentsMachine = { ...machine, providerConfig: { container: 'worker-1', host } };

@@ -28,7 +28,7 @@ export class FakeDocker {
   private folder?: string;
   private readonly server: Server;
 
-  /** With certificates, it uses TLS and accepts only clients with a certificate of the same authority. */
+  /** With certificates, the engine uses TLS and accepts only clients with a certificate of the same authority. */
   constructor(tls?: { ca: string; cert: string; key: string }) {
     const answer = (request: IncomingMessage, response: ServerResponse) => void this.answer(request, response);
     this.server = tls

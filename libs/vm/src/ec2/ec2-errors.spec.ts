@@ -13,7 +13,7 @@ describe('an error of the EC2 client that has no known code', () => {
     [499, 'bad_answer'],
     [500, 'failed'],
     [503, 'failed'],
-  ])('with HTTP status %s is classified as %s', (status, fault) => {
+  ])('an EC2 error without a known code and with HTTP status %s is classified as %s', (status, fault) => {
     expect(asMachineError(errorWith(status)).fault).toBe(fault);
   });
 });

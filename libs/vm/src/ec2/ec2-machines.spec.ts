@@ -47,7 +47,7 @@ describe('EC2', () => {
 
   const orders = (calls: string[]) => calls.filter((call) => call !== 'DescribeInstances');
 
-  it('returns the state and address of an instance, and gone for an unknown instance', async () => {
+  it('an instance is described by its state and address, and an unknown instance as gone', async () => {
     const { ec2, instance, provider, machine, instanceId } = fixture;
     instance.state = 'running';
     expect(await provider.describe(machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
@@ -64,7 +64,7 @@ describe('EC2', () => {
     expect(await provider.describe(machine)).toEqual({ state: 'gone', ip: null });
   });
 
-  it('starts a stopping instance once it has stopped', async () => {
+  it('a stopping instance is started once it has stopped', async () => {
     const { ec2, instance, provider, machine } = fixture;
     instance.state = 'running';
     ec2.transitMs = 200;
@@ -75,7 +75,7 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual(['StopInstances', 'StartInstances']);
   });
 
-  it('stops a slowly booting instance as soon as it runs', async () => {
+  it('a slowly booting instance is stopped as soon as it runs', async () => {
     const { ec2, instance, provider, machine } = fixture;
     ec2.transitMs = 200;
     await provider.start(machine);
@@ -84,13 +84,13 @@ describe('EC2', () => {
     expect(instance.state).toBe('stopping');
   });
 
-  it('fails with a retryable error if an instance stays in a transitional state', async () => {
+  it('an order fails with a retryable error if the instance stays in a transitional state', async () => {
     const { instance, provider, machine } = fixture;
     instance.state = 'stopping';
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'failed', permanent: false });
   });
 
-  it('is called again if it refused an order because the instance’s state had changed', async () => {
+  it('an order is repeated if EC2 refused it because the instance’s state had changed', async () => {
     const { ec2, provider, machine } = fixture;
     let first = true;
     ec2.interfere = (response, action) => {
@@ -103,7 +103,7 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual(['StartInstances', 'StartInstances']);
   });
 
-  it('fails start and reboot of a missing instance permanently, and accepts its stop and terminate', async () => {
+  it('start and reboot of a missing instance fail permanently, and its stop and terminate succeed', async () => {
     const { ec2, provider, machine, instanceId } = fixture;
     ec2.instances.delete(instanceId);
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
@@ -113,14 +113,14 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual([]);
   });
 
-  it('times out as unreachable if it hangs', async () => {
+  it('an order times out as unreachable if EC2 hangs', async () => {
     fixture.ec2.interfere = () => true;
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
     }
   });
 
-  it('is unreachable if nothing listens at its endpoint', async () => {
+  it('an order fails as unreachable if nothing listens at the EC2 endpoint', async () => {
     await fixture.ec2.close();
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect(error.fault).toBe('unreachable');
@@ -144,7 +144,7 @@ describe('EC2', () => {
       (response: ServerResponse) => response.writeHead(200).end('<html'),
       /bad_answer|unreachable/,
     ],
-  ])('causes a retryable error if it %s', async (_, answer, fault) => {
+  ])('an order fails with a retryable error if EC2 %s', async (_, answer, fault) => {
     const { ec2, make, machine } = fixture;
     ec2.interfere = (response) => {
       answer(response);
@@ -160,7 +160,7 @@ describe('EC2', () => {
     patient.close();
   });
 
-  it('is rejected if it returns an unknown state', async () => {
+  it('an order fails as a bad answer if EC2 returns an unknown state', async () => {
     fixture.instance.state = 'on-fire' as never;
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine))
       expect(error.fault).toBe('bad_answer');
@@ -169,19 +169,19 @@ describe('EC2', () => {
   it.each([
     ['key', { accessKeyId: 'AKIAOTHER', secretAccessKey: credentials.secretAccessKey }],
     ['secret', { ...credentials, secretAccessKey: 'wrong' }],
-  ])('refuses a wrong %s', async (_, wrong) => {
+  ])('EC2 denies a request with a wrong %s', async (_, wrong) => {
     const otherClient = fixture.make({ credentials: wrong });
     for (const error of await expectBoundedFailure(otherClient, fixture.machine)) expect(error.fault).toBe('denied');
     expect(fixture.ec2.calls).toEqual([]);
     otherClient.close();
   });
 
-  it('refuses a request that is signed for another region', async () => {
+  it('EC2 denies a request that is signed for another region', async () => {
     const machine = { ...fixture.machine, providerConfig: { region: 'us-east-1' } };
     await expect(fixture.provider.start(machine)).rejects.toMatchObject({ fault: 'denied' });
   });
 
-  it('lists all instances with an agent tag page by page, with their organization and expiry', async () => {
+  it('all instances with an agent tag are listed page by page, with their organization and expiry', async () => {
     const { ec2, provider, machine, instanceId, instance } = fixture;
     const expiresAt = new Date(Date.now() + 3_600_000);
     for (let i = 0; i < 4; i += 1) ec2.add(`i-0000000${i}`, 'running', { 'muster:agent': `agent ${i}` });
@@ -200,14 +200,14 @@ describe('EC2', () => {
     });
   });
 
-  it('never receives a request to tag an existing instance', async () => {
+  it('no order tags an existing instance', async () => {
     const { ec2, provider, machine } = fixture;
     for (const order of ['start', 'reboot', 'stop', 'terminate'] as const) await provider[order](machine);
     expect(ec2.calls).not.toContain('CreateTags');
   });
 
   it.each([[{}], [{ region }], [{ instanceId: 'i-00000001' }]])(
-    'is not called with the incomplete configuration %j',
+    'EC2 is not called with the incomplete configuration %j',
     async (providerConfig) => {
       const machine = { ...fixture.machine, providerRef: null, providerConfig };
       await expect(fixture.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });

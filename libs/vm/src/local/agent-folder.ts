@@ -75,7 +75,7 @@ export class AgentFolder {
     return account;
   }
 
-  /** Moves in what a worker of an earlier version left in the agent's folder, which was its own then. */
+  /** Creates the machine's folder, and moves files into it that workers of earlier versions wrote one level above. */
   private async makeMachine(): Promise<void> {
     const draft = join(this.path, 'machine.new');
     await mkdir(draft, { recursive: true, mode: 0o700 });

@@ -32,7 +32,7 @@ const recordOf = (root: string, agentId: string) => {
 };
 
 describe('a worker with the best available confinement', () => {
-  it('is found again if its record is missing, and is terminated with its folder', async () => {
+  it('a confined worker is found again if its record is missing, and is terminated with its folder', async () => {
     const { root, machines } = await supervise(await folder(), confined);
     const machine = testMachine();
     await machines.start(machine);
@@ -47,7 +47,7 @@ describe('a worker with the best available confinement', () => {
   });
 
   (isRoot ? it : it.skip)(
-    'is not confused with a process of another account that imitates its environment',
+    'a confined worker is not confused with a process of another account that imitates its environment',
     async () => {
       const { root, machines } = await supervise(await folder(), confined);
       const machine = testMachine();
@@ -63,7 +63,7 @@ describe('a worker with the best available confinement', () => {
     },
   );
 
-  (isRoot ? it : it.skip)('keeps an account that no other agent has', async () => {
+  (isRoot ? it : it.skip)('each agent gets an account that no other agent has, and keeps it', async () => {
     const root = await folder();
     const ids = [testMachine(), testMachine(), testMachine()].map(({ agentId }) => agentId);
     for (const id of ids) await mkdir(join(root, id));
@@ -76,7 +76,7 @@ describe('a worker with the best available confinement', () => {
     for (const [at, id] of ids.entries()) expect(await accountOf(root, id)).toBe(accounts[at]);
   });
 
-  it('gets the files of an earlier version in its folder, without following links', async () => {
+  it('a confined worker gets the files of an earlier version in its folder, without following links', async () => {
     const { root, machines, supervision } = await supervise(await folder(), confined);
     const machine = testMachine();
     const path = join(root, machine.agentId);
@@ -94,7 +94,7 @@ describe('a worker with the best available confinement', () => {
 });
 
 describe('the folders of a practice', () => {
-  it('are the folders that the variables name, without system folders', () => {
+  it('a practice’s folders are those that the variables name, without system folders', () => {
     const { env, ownerReadable } = imagingEnvironment({
       IMAGING_ROOT: '/mnt/images',
       IMAGING_ALLOWED_ROOTS: '/mnt/images; /srv/more/old;relative',
@@ -115,7 +115,7 @@ describe('the folders of a practice', () => {
   });
 
   (isRoot && mapsOwners ? it : it.skip)(
-    'can be read with the permissions of their owner, and not written',
+    'a practice’s folders can be read with the permissions of their owner, and not written',
     async () => {
       const [root, imageFolder] = [await folder(), await folder()];
       await chmod(root, 0o711);
@@ -137,7 +137,7 @@ describe('the folders of a practice', () => {
 });
 
 describe('the available confinement', () => {
-  it('is found by a trial, whose failure is returned', async () => {
+  it('the available confinement is found by a trial, and the failure of the trial is returned', async () => {
     const root = await folder();
     const input = readConfinementInput(root, { PATH: process.env['PATH']!, PYTHON: '/nowhere/python3' });
     expect(await findConfinement(input)).toMatchObject({ account: false, namespaces: false });

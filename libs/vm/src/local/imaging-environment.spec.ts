@@ -16,11 +16,11 @@ describe('the paths of a practice that local workers can read', () => {
     ['a database file', { PRACTICE_DATABASE: 'sqlite:////data/practice.db' }, ['/data']],
     ['a database file in a system folder', { PRACTICE_DATABASE: 'sqlite:////tmp/a.db' }, ['/tmp/a.db']],
     ['a database without a file', { PRACTICE_DATABASE: 'odbc:DSN=/x/y' }, []],
-  ])('are derived from %s', (_, env, paths) => {
+  ])('the imaging variables determine the paths that local workers can read: %s', (_, env, paths) => {
     expect(ownerReadable(env as Record<string, string>)).toEqual(paths);
   });
 
-  it('start at the service’s working directory if the configured folders are relative', () => {
+  it('relative image folders start at the service’s working directory', () => {
     const { env, ownerReadable } = imagingEnvironment({
       IMAGING_ROOT: './images',
       IMAGING_ALLOWED_ROOTS: 'images; /a/b;\\\\x\\y',
@@ -30,7 +30,7 @@ describe('the paths of a practice that local workers can read', () => {
     expect(ownerReadable).toEqual([root, '/a/b']);
   });
 
-  it('start at the service’s working directory if the database’s path is relative', () => {
+  it('the relative path of a practice’s database starts at the service’s working directory', () => {
     const { env, ownerReadable } = imagingEnvironment({ PRACTICE_DATABASE: 'sqlite:///practice/patients.db' });
     expect(env['PRACTICE_DATABASE']).toBe(`sqlite:///${resolve('practice/patients.db')}`);
     expect(ownerReadable).toEqual([resolve('practice')]);

@@ -11,7 +11,7 @@ import { LocalMachines } from './local-machines';
 useFixtures();
 
 describe('the folder of local agents', () => {
-  it('has one supervisor, which also executes the orders of other processes', async () => {
+  it('a folder of local agents has one supervisor, which also executes the orders of other processes', async () => {
     const root = await folder();
     const first = await supervise(root);
     const second = await supervise(root);
@@ -27,7 +27,7 @@ describe('the folder of local agents', () => {
     await waitFor('it runs', async () => (await second.machines.describe(machine)).state === 'running');
   });
 
-  it('can be cleared of the workers of a killed service, but not of a running one', async () => {
+  it('endWorkers ends the workers that a killed service left running, but not those of a running service', async () => {
     const root = await folder();
     const machine = testMachine();
     const script = join(root, 'service.cjs');
@@ -46,12 +46,12 @@ describe('the folder of local agents', () => {
     await waitFor('it runs again', async () => (await next.machines.describe(machine)).state === 'running');
   });
 
-  it('fails an order after its time limit if no process supervises it', async () => {
+  it('an order for a local agent fails after its time limit if no process supervises the folder', async () => {
     const machines = new LocalMachines(await folder(), 100);
     await expect(machines.start(testMachine())).rejects.toMatchObject({ fault: 'unreachable' });
   });
 
-  it('is not supervised by a service without local agents', async () => {
+  it('a folder of local agents is not supervised by a service without local agents', async () => {
     const root = await folder();
     const machine = testMachine();
     await new LocalMachines(root).folderOf(machine.agentId).want('running');
@@ -61,7 +61,7 @@ describe('the folder of local agents', () => {
     expect(processesIn(root)).toEqual([]);
   });
 
-  it('fails an order permanently if the worker program is missing', async () => {
+  it('an order for a local agent fails permanently if the worker program is missing', async () => {
     const fixture = await supervise(await folder(), { program: '/nowhere/worker.js' });
     await expect(fixture.machines.start(testMachine())).rejects.toMatchObject({ fault: 'misconfigured' });
   });

@@ -24,7 +24,7 @@ describeProvider('local', async () => {
 });
 
 describe('a local worker', () => {
-  it('is listed whether it runs or not', async () => {
+  it('a local machine is listed whether its worker runs or not', async () => {
     const { machines } = await supervise(await folder());
     const [running, stopped] = [testMachine(), testMachine()];
     await machines.start(running);
@@ -35,14 +35,14 @@ describe('a local worker', () => {
     expect(states).toEqual({ [running.agentId]: 'running', [stopped.agentId]: 'stopped' });
   });
 
-  it('is described without an address, because it reports its address itself', async () => {
+  it('a local machine is described without an address, because its worker reports the address', async () => {
     const { machines } = await supervise(await folder());
     const machine = testMachine();
     await machines.start(machine);
     expect(await machines.describe(machine)).toEqual({ state: 'running', ip: null });
   });
 
-  it('gets the environment that it needs, without the service’s secrets', async () => {
+  it('a local worker gets the environment that it needs, without the service’s secrets', async () => {
     process.env['MASTER_KEYS'] = 'secret';
     const fixture = await supervise(await folder());
     const machine = testMachine();
@@ -66,7 +66,7 @@ describe('a local worker', () => {
     expect(env).toMatchObject({ AGENT_ID: machine.agentId, SERVICE_API_KEY: 'msk_key' });
   });
 
-  it('leads a process group, and is stopped with all its children, including detached ones', async () => {
+  it('a local worker leads a process group, and is stopped with all its children, also detached ones', async () => {
     const root = await folder();
     await writeFile(join(root, 'children'), '');
     await writeFile(join(root, 'stubborn'), '');
@@ -89,7 +89,7 @@ describe('a local worker', () => {
     expect(existsSync(join(root, machine.agentId))).toBe(true);
   });
 
-  it('is started again when it dies', async () => {
+  it('a local worker is started again when it dies', async () => {
     const fixture = await supervise(await folder());
     const machine = testMachine();
     await fixture.machines.start(machine);
@@ -104,7 +104,7 @@ describe('a local worker', () => {
     expect(fixture.abandoned).toEqual([]);
   });
 
-  it('is reported and not restarted after six deaths, until the next start', async () => {
+  it('a local worker is reported and not restarted after six deaths, until the next start', async () => {
     const root = await folder();
     await writeFile(join(root, 'crash'), '');
     const fixture = await supervise(root);
@@ -121,7 +121,7 @@ describe('a local worker', () => {
     await waitFor('a seventh boot', async () => (await bootsIn(root, machine.agentId)).length === 7);
   });
 
-  it('is ended by a service that shuts down, and runs again with the next one', async () => {
+  it('a local worker is ended by a service that shuts down, and runs again with the next service', async () => {
     const root = await folder();
     const fixture = await supervise(root);
     const [on, off] = [testMachine(), testMachine()];
@@ -137,7 +137,7 @@ describe('a local worker', () => {
     expect(await bootsIn(root, off.agentId)).toHaveLength(1);
   });
 
-  it('survives a killed service, and is found by the next one', async () => {
+  it('a local worker survives a killed service, and is found by the next service', async () => {
     const root = await folder();
     const machine = testMachine();
     const script = join(root, 'service.cjs');
@@ -158,7 +158,7 @@ describe('a local worker', () => {
     await waitFor('another one', async () => (await bootsIn(root, machine.agentId)).length === 2);
   });
 
-  it('is found if its record is missing', async () => {
+  it('a local worker is found by its environment if its record is missing', async () => {
     const root = await folder();
     const fixture = await supervise(root);
     const machine = testMachine();
@@ -170,7 +170,7 @@ describe('a local worker', () => {
     expect(await bootsIn(root, machine.agentId)).toHaveLength(1);
   });
 
-  it('is not confused with another process that has its number', async () => {
+  it('a local worker is not confused with another process that has its process id', async () => {
     const root = await folder();
     const fixture = await supervise(root);
     const machine = testMachine();
@@ -188,7 +188,7 @@ describe('a local worker', () => {
     bystander.kill('SIGKILL');
   });
 
-  it('has a lease that is renewed while it is supervised', async () => {
+  it('the lease of a local worker is renewed while a service supervises it', async () => {
     const fixture = await supervise(await folder());
     const machine = testMachine();
     await fixture.machines.start(machine);
@@ -200,7 +200,7 @@ describe('a local worker', () => {
     expect((await stat(lease)).mtimeMs).toBe(last);
   });
 
-  it('has a log that is truncated when it is too large', async () => {
+  it('the log of a local worker is truncated when it is too large', async () => {
     const fixture = await supervise(await folder());
     const machine = testMachine();
     await fixture.machines.start(machine);
@@ -210,7 +210,7 @@ describe('a local worker', () => {
     await waitFor('the truncation', async () => (await stat(log)).size < 1024 && existsSync(`${log}.1`));
   });
 
-  it('does not keep running for a stopped agent', async () => {
+  it('a local worker does not keep running for a stopped agent', async () => {
     const fixture = await supervise(await folder());
     const machine = testMachine();
     await fixture.machines.start(machine);

@@ -14,7 +14,7 @@ import { AgentFolder } from './agent-folder';
 import { isAlive } from './processes';
 
 export interface LocalSupervisor {
-  /** Applies the folder's desired state at once. Returns false if another process supervises, which sees it itself. */
+  /** Applies the desired state at once. Returns false if another process supervises the folder and will apply it. */
   applyNow(agentId: string): Promise<boolean>;
 }
 

@@ -155,7 +155,7 @@ function signal(pid: number, ...names: NodeJS.Signals[]): void {
     try {
       process.kill(pid, name);
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   }
 }

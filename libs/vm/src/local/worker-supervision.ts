@@ -11,7 +11,7 @@ import type { LocalMachines, LocalSupervisor } from './local-machines';
 import { endTree, findByEnvironment, identify, isAlive } from './processes';
 import { spawnWorker } from './spawn-worker';
 
-/** Access to the agents, which the supervision needs. */
+/** The supervision's access to the agents. */
 export interface LocalAgents {
   /** Returns the key with which the agent's worker reports; null if there is none. */
   keyOf(agentId: string): Promise<string | null>;
@@ -134,7 +134,7 @@ export class WorkerSupervision implements LocalSupervisor {
       this.logger.warn(`the supervision of local workers failed: ${error.message}`),
     );
     await this.round;
-    this.after(this.options.roundMs, () => void this.tick());
+    this.runAfter(this.options.roundMs, () => void this.tick());
   }
 
   private async superviseAll(): Promise<void> {
@@ -217,7 +217,7 @@ export class WorkerSupervision implements LocalSupervisor {
   private async startWorker(folder: AgentFolder, { order }: Wanted): Promise<void> {
     const { agentId, leaseFile } = folder;
     if (this.closing.signal.aborted) throw new MachineError('failed', 'The service is shutting down.');
-    // A worker that a service started without having time to record it.
+    // A service may have been killed after it started a worker and before it recorded the worker.
     const orphan = findByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`, folder.account());
     if (orphan) return this.recordWorker(folder, { ...orphan, order, at: Date.now() });
     const { program, serviceUrl } = this.options;
@@ -227,7 +227,7 @@ export class WorkerSupervision implements LocalSupervisor {
     const input = this.confinementInput();
     const confinement = await this.findConfinement();
     const child = await spawnWorker({ folder, confinement, input, serviceUrl, key });
-    child.once('exit', () => this.after(0, () => this.check(agentId)));
+    child.once('exit', () => this.runAfter(0, () => this.check(agentId)));
     child.unref();
     await this.recordWorker(folder, { ...(identify(child.pid!) ?? gone(child.pid!)), order, at: Date.now() });
     this.logger.log(`worker of agent ${agentId} started`, { pid: child.pid });
@@ -235,7 +235,10 @@ export class WorkerSupervision implements LocalSupervisor {
 
   private findConfinement(): Promise<Confinement> {
     return (this.confinement ??= findConfinement(this.confinementInput()).then((found) => {
-      if (found.fault) this.logger.warn(`Workers run without confinement: ${found.fault}`);
+      if (found.fault)
+        this.logger.warn(
+          `The workers of local agents run without isolation and can access everything that this user can: ${found.fault}`,
+        );
       return found;
     }));
   }
@@ -267,7 +270,7 @@ export class WorkerSupervision implements LocalSupervisor {
     const trouble = this.addTrouble(agentId, Date.now() - at);
     this.logger.warn(`worker of agent ${agentId} died`, { pid, deaths: trouble.deaths });
     const waitMs = trouble.notBefore - Date.now();
-    if (trouble.deaths <= maxRestarts) this.after(waitMs, () => this.check(agentId));
+    if (trouble.deaths <= maxRestarts) this.runAfter(waitMs, () => this.check(agentId));
   }
 
   private addTrouble(agentId: string, livedMs: number): Trouble {
@@ -314,7 +317,7 @@ export class WorkerSupervision implements LocalSupervisor {
     return turn;
   }
 
-  private after(ms: number, work: () => void): void {
+  private runAfter(ms: number, work: () => void): void {
     if (this.closing.signal.aborted) return;
     const timer = setTimeout(() => {
       this.timers.delete(timer);

@@ -38,7 +38,7 @@ describe('pending deliveries of a webhook endpoint', () => {
     return id;
   }
 
-  it('are not scanned while the endpoint is off, except for redeliveries', async () => {
+  it('pending deliveries of an endpoint that is off are not scanned, except for redeliveries', async () => {
     const [off, on] = [
       await endpointWith({ enabled: false, pending: backlog }),
       await endpointWith({ enabled: true, pending: 3 }),

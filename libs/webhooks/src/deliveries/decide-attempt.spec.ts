@@ -4,16 +4,19 @@ const now = new Date('2026-03-02T09:00:00.000Z');
 const failed = { statusCode: 503, error: null, tries: 1, failingSince: null };
 
 describe('the decision about an attempted delivery', () => {
-  it.each([200, 201, 204, 299])('is “delivered” after status %d, and clears the endpoint’s failures', (statusCode) => {
-    expect(decideAttempt({ ...failed, statusCode, failingSince: new Date(0) }, now, 0)).toEqual({
-      delivery: { status: 'delivered' },
-      reason: `answered ${statusCode}`,
-      failingSince: null,
-      turnOff: null,
-    });
-  });
+  it.each([200, 201, 204, 299])(
+    'a delivery is “delivered” after status %d, and the endpoint’s failures are cleared',
+    (statusCode) => {
+      expect(decideAttempt({ ...failed, statusCode, failingSince: new Date(0) }, now, 0)).toEqual({
+        delivery: { status: 'delivered' },
+        reason: `answered ${statusCode}`,
+        failingSince: null,
+        turnOff: null,
+      });
+    },
+  );
 
-  it.each([199, 300, 301, 302, 307, 400, 404, 429, 500, 503])('is a retry after status %d', (statusCode) => {
+  it.each([199, 300, 301, 302, 307, 400, 404, 429, 500, 503])('a delivery is retried after status %d', (statusCode) => {
     expect(decideAttempt({ ...failed, statusCode }, now, 0)).toEqual({
       delivery: { status: 'pending', dueAt: new Date(now.getTime() + 5000) },
       reason: `answered ${statusCode}`,
@@ -22,12 +25,12 @@ describe('the decision about an attempted delivery', () => {
     });
   });
 
-  it('is a retry if the response was interrupted, whatever its status', () => {
+  it('a delivery is retried if the response was interrupted, whatever its status', () => {
     const decision = decideAttempt({ ...failed, statusCode: 200, error: 'aborted' }, now, 0);
     expect(decision).toMatchObject({ delivery: { status: 'pending' }, reason: 'aborted' });
   });
 
-  it('is a retry with growing delays and up to 10 % jitter, and “dead” after the eighth attempt', () => {
+  it('a delivery is retried with growing delays and up to 10 % jitter, and is “dead” after the eighth attempt', () => {
     expect(retryDelaysMs.map((ms) => ms / 1000)).toEqual([5, 300, 1800, 7200, 18_000, 36_000, 50_400]);
     for (const [at, delay] of retryDelaysMs.entries()) {
       for (const chance of [0, 0.5, 1]) {
@@ -41,14 +44,14 @@ describe('the decision about an attempted delivery', () => {
     });
   });
 
-  it('is “dead” after status 410, and turns the endpoint off', () => {
+  it('a delivery is “dead” after status 410, and its endpoint is turned off', () => {
     expect(decideAttempt({ ...failed, statusCode: 410 }, now, 0)).toMatchObject({
       delivery: { status: 'dead' },
       turnOff: 'gone',
     });
   });
 
-  it('turns the endpoint off after five days of failures only, and not before', () => {
+  it('an endpoint is turned off after five days of failures only, and not before', () => {
     const since = (ms: number) => new Date(now.getTime() - ms);
     expect(decideAttempt({ ...failed, failingSince: since(failingLimitMs - 1) }, now, 0).turnOff).toBeNull();
     expect(decideAttempt({ ...failed, failingSince: since(failingLimitMs) }, now, 0)).toMatchObject({

@@ -158,7 +158,7 @@ export class EndpointWorkers {
     this.applyDecision(claimed.id, state, { decision, durationMs: sent.durationMs, metrics });
   }
 
-  /** The message is already marked as being sent. If anything fails before its result is recorded, it is not resent. */
+  /** Sends a message that is marked as being sent. If recording its result fails, the message is not sent again. */
   private async attemptMessage(claimed: ClaimedMessage, state: EndpointState): Promise<void> {
     const { database, keyRing, metrics, now } = this.parts;
     const { endpointId, recipient, count } = claimed;

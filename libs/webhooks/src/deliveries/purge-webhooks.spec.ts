@@ -54,7 +54,7 @@ describe('the retention of webhook data', () => {
     return row;
   };
 
-  it('is 30 days for deliveries, and 62 days for events that are emitted once a month', async () => {
+  it('deliveries are deleted after 30 days, and events that are emitted once a month after 62 days', async () => {
     await insertEvent(ago(29));
     await insertEvent(ago(31));
     await insertEvent(ago(31), 'limit.near monthlyRunLimit');
@@ -64,7 +64,7 @@ describe('the retention of webhook data', () => {
     expect(await left()).toEqual({ events: 2, deliveries: 1, attempts: 1 });
   });
 
-  it('keeps a secret readable after it is rewrapped with a new master key', async () => {
+  it('a webhook secret stays readable after it is rewrapped with a new master key', async () => {
     const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 1, rewrapped: 1 });
     expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 0, rewrapped: 0 });

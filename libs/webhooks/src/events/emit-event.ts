@@ -43,9 +43,9 @@ const one = '(VALUES ($3::uuid, $4::uuid, $5::text, 1))';
 const many = 'unnest($3::uuid[], $4::uuid[], $5::text[]) WITH ORDINALITY';
 
 /**
- * SQL that inserts the rows of the events. The caller has locked the row of the resource, so it sees the previous event
- * and the sequence numbers of a resource increase. They start with the current time, so that they still increase after
- * the previous events were purged.
+ * SQL that inserts the rows of the events. The caller has locked the row of the resource, so the statement sees the
+ * previous event and the sequence numbers of a resource increase. They start with the current time, so that they still
+ * increase after the previous events were purged.
  */
 function insertEvents(from: string, where: string): string {
   return `WITH event AS (

@@ -38,7 +38,7 @@ describe('a webhook event that is not fanned out yet', () => {
     return tried;
   }
 
-  it('is retried with growing delays if it cannot be read, and does not delay other events', async () => {
+  it('an event that cannot be read is retried with growing delays, and does not delay other events', async () => {
     const bad = await insertEvent(2000);
     const good = await insertEvent();
     expect((await round((id) => id !== bad)).sort()).toEqual([bad, good].sort());
@@ -54,7 +54,7 @@ describe('a webhook event that is not fanned out yet', () => {
     expect(await round(() => true)).toEqual([bad]);
   });
 
-  it('is delivered only to endpoints of its organization that are older, even by a microsecond', async () => {
+  it('an event is delivered only to older endpoints of its organization, even if older by a microsecond', async () => {
     const eventId = await insertEvent();
     const { id: other } = await makeOrganization(harness.db);
     const endpoint = async (offset: string, ownerId = organizationId) => {

@@ -20,11 +20,11 @@ export interface FanOutParts {
 
 const readConcurrency = 4;
 /** Maximum seconds between two attempts to read the resource of an event. */
-const maxRestSeconds = 600;
+const maxRetryDelaySeconds = 600;
 
 /**
  * Creates deliveries for the waiting events of one organization or of all: one for each endpoint that wants the event.
- * The body is read once, here, and every endpoint gets the same one.
+ * The body is built once, and every endpoint gets the same body.
  */
 export function fanOut(
   { database, readSubject, notify, now }: FanOutParts,
@@ -68,7 +68,7 @@ function waitingEvents(
   );
 }
 
-/** The current resource, with the state from the event, which the resource may have left since. */
+/** Returns the body: the resource as it is now, except for its state, which is that at the time of the event. */
 function bodyOf({ type, createdAt, subjectId, details, sequence }: EventRow, subject: object | null): string {
   const data = { ...(subject ?? { id: subjectId, deleted: true }), ...details, sequence };
   return JSON.stringify({ type, timestamp: createdAt.toISOString(), data });
@@ -138,7 +138,7 @@ async function postpone(database: Database, { id }: EventRow): Promise<void> {
     `UPDATE webhook_event SET faults = faults + 1,
        rests_until = muster_now() + LEAST(power(2, LEAST(faults + 1, 20)), $2) * interval '1 second'
      WHERE id = $1`,
-    [id, maxRestSeconds],
+    [id, maxRetryDelaySeconds],
     'postpone_event',
   );
 }

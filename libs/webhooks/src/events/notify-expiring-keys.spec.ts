@@ -39,7 +39,7 @@ describe('expiring API keys', () => {
       )
     ).map(({ id, days }: { id: string; days: string }) => `${id} ${days}`);
 
-  it('emit an event 14 days and one day before they expire, once each, even with concurrent checks', async () => {
+  it('an event is emitted 14 days and one day before an API key expires, once each', async () => {
     const organizationId = await listening();
     const id = await key(organizationId, 14.5);
     const at = (days: number) => notifyExpiringKeys(harness.db, inDays(days));
@@ -60,7 +60,7 @@ describe('expiring API keys', () => {
     expect((await at(15)).looked).toBe(0);
   });
 
-  it('emit no event if they never expire, are too new, expired or revoked, or if no endpoint wants it', async () => {
+  it('no event is emitted for an API key that never expires, is too new, expired or revoked', async () => {
     const organizationId = await listening();
     await key(organizationId, null);
     await key(organizationId, -1);

@@ -11,7 +11,7 @@ type Channel = Pick<WebhookEndpointEntity, 'id' | 'organizationId' | 'enabled' |
 
 /** A message that only this process sends. It is marked as being sent, so it is not resent even if the process ends. */
 export interface ClaimedMessage extends Omit<Channel, 'enabled' | 'id' | 'secrets'> {
-  /** Id of its oldest delivery. */
+  /** Id of the message’s oldest delivery. */
   id: string;
   endpointId: string;
   recipient: string;
@@ -26,7 +26,7 @@ export interface ClaimedMessage extends Omit<Channel, 'enabled' | 'id' | 'secret
 
 type ClaimedEvent = Pick<WebhookDeliveryEntity, 'id' | 'type' | 'eventId'> & { subjectId: string; body: string };
 
-/** Longer than an attempt can take. A message that is still marked after this time may have arrived. */
+/** Time in ms, longer than an attempt takes. A message that is still marked as being sent then may have arrived. */
 const leaseMs = 300_000;
 /** Minimum time between two messages; deliveries that become due in between are collected in the next one. */
 const minIntervalMs = 60_000;

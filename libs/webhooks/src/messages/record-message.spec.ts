@@ -31,7 +31,7 @@ describe('recordMessage', () => {
   });
   afterAll(() => harness.close());
 
-  it('leaves a delivery alone that a redelivery took from its lease while the message was recorded', async () => {
+  it('a delivery that a redelivery took over while its message was recorded is not changed', async () => {
     const sent = { outcome: 'delivered', statusCode: 250, error: null } as const;
     const now = new Date();
     const decisions = await behindLock(

@@ -32,7 +32,7 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
   if (!relay) {
     return { outcome: 'failed', statusCode: null, error: 'no mail relay is configured (SMTP_URL)' };
   }
-  // With 354 the relay requests the content. From then on it may have the message, even if the connection is lost.
+  // With reply 354 the relay requests the content. From then on the relay may have the message.
   let isHandedOver = false;
   const detectHandover = ({ tnx }: { tnx?: string }, line: unknown) => {
     if (tnx === 'server' && /^354/.test(String(line))) isHandedOver = true;
@@ -73,7 +73,7 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
 
 type SmtpError = Error & { code?: string; responseCode?: number; response?: string };
 
-/** Users see the relay’s answers but, for connection errors, only the code: the relay’s address is the operator’s. */
+/** Describes a failure to users. For connection errors it shows only the code, to hide the address of the relay. */
 function failureOf({ code = 'unknown', responseCode, response }: SmtpError, isHandedOver: boolean): SentMessage {
   if (code === 'EAUTH') {
     return {

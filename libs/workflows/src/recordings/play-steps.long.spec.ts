@@ -58,7 +58,7 @@ describe(`The steps of a workflow without a script${skipped}`, () => {
   const statuses = (played: PlayedScript) => ofType(played, 'step_finished').map(({ status }) => status);
   const resultOf = (played: PlayedScript) => ofType(played, 'result').at(-1)?.['value'].of;
 
-  itPlays('go to a page, fill, choose, tick, press, upload, wait, read, and send', async () => {
+  itPlays('steps without a script go to a page, fill, choose, tick, press, upload, wait, read, and send', async () => {
     const played = await play(
       [
         { type: 'python', code: '  open("eob.txt", "w").write("bytes")\n  muster.result({"made": 1})' },
@@ -132,7 +132,7 @@ describe(`The steps of a workflow without a script${skipped}`, () => {
     [{ type: 'upload', field: 'Attachment', path: '../outside' }, /leads out of the run root/],
     [{ type: 'extract', selector: '{{UNKNOWN}}', as: 'x' }, /the run has no variable UNKNOWN/],
     [{ type: 'python', code: 'x = 1\nx.nothing' }, /AttributeError/],
-  ])('fail at %j with a screenshot and the reason, and stop there', async (step, reason) => {
+  ])('a run of steps fails at %j with a screenshot and the reason, and stops there', async (step, reason) => {
     const open = { type: 'goto', url: '{{PORTAL}}/claims?user=x' };
     const played = await play([open, step, { type: 'click', text: 'Send all' }]);
     expect(statuses(played)).toEqual(['passed', 'failed']);
@@ -142,7 +142,7 @@ describe(`The steps of a workflow without a script${skipped}`, () => {
     expect(portal.received).toEqual([]);
   });
 
-  itPlays('fail at an unreachable address', async () => {
+  itPlays('a run of steps fails at an unreachable address', async () => {
     const played = await play([
       { type: 'goto', url: 'http://127.0.0.1:1/' },
       { type: 'wait', ms: 0 },
@@ -151,7 +151,7 @@ describe(`The steps of a workflow without a script${skipped}`, () => {
     expect(ofType(played, 'step_finished')[0]!['error']).toMatch(/could not be opened: net::ERR_/);
   });
 
-  itPlays('find a field by its whole label before its name, and never a hidden field', async () => {
+  itPlays('a step finds a field by its whole label before its name, and never a hidden field', async () => {
     const form = `data:text/html,<input type=hidden name=id value=h><label>Name<input id=b></label>
       <input name=name id=a><label>Name of the payer<input id=c></label><label>Zip code<input id=d></label>`;
     const fills = ['name', 'Zip', 'id'].map((field) => ({ type: 'fill', field, value: field, timeout: 500 }));
@@ -165,7 +165,7 @@ describe(`The steps of a workflow without a script${skipped}`, () => {
     expect((await play([{ type: 'goto', url: form.replace(/\s+/g, '%20') }, fills[2]!])).code).toBe(1);
   });
 
-  it('need no browser if no step does, and fail as unsupported at a step that a run cannot do', async () => {
+  it('steps that need no browser run without one, and a step that a run cannot do fails as unsupported', async () => {
     const steps = [
       { type: 'python', code: 'n = 20' },
       { type: 'wait', ms: 1 },

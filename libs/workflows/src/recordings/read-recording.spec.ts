@@ -12,7 +12,7 @@ const refusalOf = async (bytes: Buffer | string) => {
 };
 
 describe('readRecording', () => {
-  it('reads the steps of a recording and gives them ids', async () => {
+  it('readRecording reads the steps of a recording and gives them ids', async () => {
     const recording = await readRecording(
       Buffer.from(`\ufeff${flow([open, { type: 'close', id: 'x' }], { timeout: 900 })}`),
     );
@@ -27,11 +27,11 @@ describe('readRecording', () => {
     });
   });
 
-  it.each([0, -1, '900', null])('has no timeout of its own if its timeout is %j', async (timeout) => {
+  it.each([0, -1, '900', null])('a recording has no timeout of its own if its timeout is %j', async (timeout) => {
     expect((await readRecording(Buffer.from(flow([open], { timeout })))).timeoutMs).toBeNull();
   });
 
-  it('reads a zip of a recording, with its screenshots in order', async () => {
+  it('readRecording reads a zip of a recording, with its screenshots in order', async () => {
     const zip = makeZip([
       { name: 'flow/' },
       { name: 'flow/step-10.png', bytes: png },
@@ -53,21 +53,21 @@ describe('readRecording', () => {
     ['an empty file', '', /not valid JSON/],
     ['broken JSON', '{', /The recording is not valid JSON/],
     ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff]), /not valid UTF-8/],
-    ['a list', '[]', /not a JSON object/],
+    ['a JSON list', '[]', /not a JSON object/],
     ['another JSON object', '{"log":{}}', /no list steps/],
-    ['no steps', flow([]), /has no steps/],
-    ['too many steps', flow(Array.from({ length: 2001 }, () => open)), /more than 2000 steps/],
+    ['a recording without steps', flow([]), /has no steps/],
+    ['a recording with too many steps', flow(Array.from({ length: 2001 }, () => open)), /more than 2000 steps/],
     ['a step that is not an object', flow([open, 7]), /Step 2 is not an object/],
     ['a step without a type', flow([{}]), /step 1: the recorder has no step type undefined/],
-    ['a step of ours', flow([{ type: 'script', code: '1' }]), /the recorder has no step type script/],
-    ['a type like __proto__', flow([{ type: 'toString' }]), /no step type toString/],
+    ['a step type that only Muster has', flow([{ type: 'script', code: '1' }]), /the recorder has no step type script/],
+    ['a step type with the name of a built-in method', flow([{ type: 'toString' }]), /no step type toString/],
     ['a step without its URL', flow([open, { type: 'navigate' }]), /step 2: navigate needs url/],
-    ['a click at nothing', flow([{ type: 'click' }]), /selectors must be given/],
-    ['a click at a field', flow([{ type: 'click', field: 'a' }]), /selectors must be given/],
+    ['a click without selectors', flow([{ type: 'click' }]), /selectors must be given/],
+    ['a click with a field instead of selectors', flow([{ type: 'click', field: 'a' }]), /selectors must be given/],
     ['a width that is a text', flow([{ type: 'setViewport', width: '1', height: 2 }]), /width must be an integer/],
-    ['deep nesting', `{"steps":${'['.repeat(80)}${']'.repeat(80)}}`, /nested deeper/],
+    ['deeply nested JSON', `{"steps":${'['.repeat(80)}${']'.repeat(80)}}`, /nested deeper/],
     ['a forbidden key', '{"__proto__":{},"steps":[]}', /forbidden key/],
-  ])('rejects %s', async (_, bytes, pattern) => {
+  ])('readRecording rejects %s', async (_, bytes, pattern) => {
     const error = await refusalOf(bytes);
     expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(pattern)]);
     expect(error.options.errors!.length).toBeGreaterThan(0);
@@ -97,12 +97,12 @@ describe('readRecording', () => {
     ['with a wrong checksum', makeZip([{ ...recording, claimedCrc32: 7 }]), /checksum of recording\.json is wrong/],
     ['that is cut off', makeZip([recording]).subarray(0, 60), /cannot be read/],
   ];
-  it.each(zips)('rejects a zip %s', async (_, bytes, pattern) => {
+  it.each(zips)('readRecording rejects a zip %s', async (_, bytes, pattern) => {
     const error = await refusalOf(bytes);
     expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(pattern)]);
   });
 
-  it('rejects a zip that is too large when unpacked, whatever size it states', async () => {
+  it('readRecording rejects a zip that is too large when unpacked, whatever size it states', async () => {
     const bytes = Buffer.alloc(40 * 1024 * 1024);
     const honest = await refusalOf(makeZip([{ name: 'a', bytes }, { name: 'b', bytes }, recording]));
     expect(honest.code).toBe('payload_too_large');

@@ -76,7 +76,7 @@ describe(`The script of a recording${skipped}`, () => {
   };
   const navigation = { assertedEvents: [{ type: 'navigation', url: '', title: '' }] };
 
-  itPlays('does not end before the requests of its last step have arrived', async () => {
+  itPlays('the script of a recording does not end before the requests of its last step have arrived', async () => {
     const steps = [
       { type: 'navigate', url: `${portal.url}/last` },
       { type: 'click', offsetX: 2, offsetY: 2, selectors: [['text/Save']] },
@@ -85,7 +85,7 @@ describe(`The script of a recording${skipped}`, () => {
     expect(portal.received.splice(0)).toEqual([{ claim: 'last' }]);
   });
 
-  itPlays('repeats each type of step that the recorder writes', async () => {
+  itPlays('the script of a recording repeats each type of step that the recorder writes', async () => {
     const at = { offsetX: 5, offsetY: 5 };
     const steps = [
       {
@@ -180,7 +180,7 @@ describe(`The script of a recording${skipped}`, () => {
   });
 
   itPlays(
-    'fails at a step that cannot be done, with a screenshot of the page, and leaves no files behind',
+    'the script of a recording fails at a step that cannot be done, uploads a screenshot, and leaves no files',
     async () => {
       const played = await play([
         { type: 'navigate', url: `${portal.url}/help` },
@@ -222,13 +222,13 @@ describe(`The script of a recording${skipped}`, () => {
       { type: 'customStep', name: 'sign', parameters: { a: [true, null] } },
       'say in custom()',
     ],
-  ])('reports %s', async (_, step, message) => {
+  ])('the script of a recording reports %s', async (_, step, message) => {
     const played = await play([step], {}, { timeout: 600 });
     expect(played.code).toBe(1);
     expect(played.events.find(({ type }) => type === 'step_finished')!.error).toContain(message);
   });
 
-  it('reports a missing browser', async () => {
+  it('the script of a recording reports a missing browser', async () => {
     const recording = await readRecording(Buffer.from('{"title":"x","steps":[{"type":"close"}]}'));
     const script = writeScript({ name: 'x', steps: recording.steps, timeoutMs: null });
     const played = await playScript(script, { CHROMIUM: '/nowhere/chromium' });

@@ -59,7 +59,7 @@ export function storeUpload(
   return createWorkflow(tx, caller, { name, variables, script, steps }, id);
 }
 
-/** Whether a password was typed in the step. It becomes a vault key, because a run's variables can be read. */
+/** Whether a password was typed in the step. Then a run gets it as a secret, because its variables can be read. */
 function isSecret({ metadata }: Step): boolean {
   return (metadata as { secret?: unknown } | undefined)?.secret === true;
 }

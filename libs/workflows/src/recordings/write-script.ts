@@ -41,7 +41,7 @@ export function writeScript({ name, steps, timeoutMs }: Flow): string {
     from: 'Written from a recording. A text like {{NAME}} becomes the variable, or the secret, of that name.',
     modules: imports,
     runtime: recorded,
-    body: steps.map((step) => guarded(step, writeStep(step, timeoutMs ?? defaultTimeoutMs))).join('\n'),
+    body: steps.map((step) => withReviewGuard(step, writeStep(step, timeoutMs ?? defaultTimeoutMs))).join('\n'),
   });
 }
 
@@ -51,12 +51,12 @@ export function playSteps({ name, steps }: Pick<Flow, 'name' | 'steps'>): string
     from: 'Written from the steps of a workflow that has no script.',
     modules: byHandImports,
     runtime: byHand,
-    body: steps.map((step) => guarded(step, writeHandStep(canonicalStep(step), defaultTimeoutMs))).join('\n'),
+    body: steps.map((step) => withReviewGuard(step, writeHandStep(canonicalStep(step), defaultTimeoutMs))).join('\n'),
   });
 }
 
-/** Stops a run before a step that needs a review, until a person has confirmed the step. */
-function guarded(step: Step, written: string): string {
+/** Adds lines that stop a run before a step that needs a review, until a person has confirmed the step. */
+function withReviewGuard(step: Step, written: string): string {
   return step['review'] === 'needed' ? `${reviewGuard(step)}\n${written}` : written;
 }
 
@@ -128,7 +128,7 @@ function headOf(step: Step, seconds: number): string {
 function writeStep(step: Step, timeoutMs: number): string {
   const { type } = step;
   const seconds = secondsOf(step, timeoutMs);
-  const navigates = type !== 'navigate' && type !== 'close' && leadsElsewhere(step);
+  const navigates = type !== 'navigate' && type !== 'close' && opensAnotherPage(step);
   const wait = navigates ? [`with page.navigation(${seconds}):`] : [];
   const indent = ' '.repeat(navigates ? 12 : 8);
   return [
@@ -138,7 +138,7 @@ function writeStep(step: Step, timeoutMs: number): string {
   ].join('\n');
 }
 
-function leadsElsewhere({ assertedEvents }: Step): boolean {
+function opensAnotherPage({ assertedEvents }: Step): boolean {
   return Array.isArray(assertedEvents) && assertedEvents.some(({ type }: Step) => type === 'navigation');
 }
 

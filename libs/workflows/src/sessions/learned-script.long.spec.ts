@@ -49,7 +49,7 @@ describe(`The script of what a session has learned${skipped}`, () => {
     code: step.code!.replace('page.navigate("/', `page.navigate("${portal.url}/`),
   });
 
-  itPlays('runs without a session, with its steps, inputs, secrets and expectations', async () => {
+  itPlays('a learned script runs without a session, with its steps, inputs, secrets and expectations', async () => {
     const { code, stderr, events, leftovers } = await play([signIn, here(submit)]);
     expect([stderr, code]).toEqual(['', 0]);
     expect(portal.submitted).toEqual([{ claim: 'C-1004', amount: '', payer: 'Cigna', urgent: 'on' }]);
@@ -65,20 +65,20 @@ describe(`The script of what a session has learned${skipped}`, () => {
     expect(leftovers).toEqual([]);
   });
 
-  itPlays('fails at the step whose expectation does not hold, and reports the expectation', async () => {
+  itPlays('a learned script fails at the step whose expectation does not hold, and reports it', async () => {
     const { code, stderr } = await play([{ ...signIn, expect: { notText: 'Page 1' } }, here(submit)]);
     expect(code).not.toBe(0);
     expect(stderr).toContain('the page shows “Page 1”');
     expect(portal.submitted.length).toBe(1);
   });
 
-  itPlays('stops at a step that a person did, and reports that', async () => {
+  itPlays('a learned script stops at a step that a person did, and reports that', async () => {
     const { code, stderr } = await play([{ id: 's1', title: 'The code', code: null }]);
     expect(code).not.toBe(0);
     expect(stderr).toContain('the step The code was done by hand in its session');
   });
 
-  it('has a line for each action, and names the tab if it changes', () => {
+  it('stable code has a line for each action, and names the tab if the tab changes', () => {
     expect(
       writeStableCode([
         { type: 'navigate', url: 'http://portal/{{ID}}' },

@@ -23,7 +23,7 @@ export function assertMayWrite(condition: WriteCondition, existing: Version | un
   if (condition.onlyIfEtag !== existing.etag) throw new S3Error('PreconditionFailed', { Condition: 'If-Match' });
 }
 
-/** RFC 9110 13.2.2: an ETag condition takes precedence over a date condition. */
+/** Evaluates the conditions of a read. An ETag condition takes precedence over a date condition (RFC 9110, 13.2.2). */
 export function evaluateReadCondition(headers: Headers, version: Version): 'proceed' | 'not-modified' {
   const [ifMatch, ifUnmodifiedSince] = [headers.get('if-match'), readDate(headers.get('if-unmodified-since'))];
   if (ifMatch !== undefined) {

@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => fixture.close());
 
-it('lets a page of the configured origin send a preflight, put to a presigned URL, and read the etag', async () => {
+it('a page of the configured origin can send a preflight, put to a presigned URL, and read the etag', async () => {
   const client = fixture.client({ requestChecksumCalculation: 'WHEN_REQUIRED' });
   const url = await getSignedUrl(client, new PutObjectCommand({ Bucket: BUCKET, Key: 'from a browser' }));
   const preflight = await fetch(url, {
@@ -33,7 +33,7 @@ it('lets a page of the configured origin send a preflight, put to a presigned UR
   expect(put.headers.get('vary')).toContain('Origin');
 });
 
-it('lets a page of the configured origin read an error response', async () => {
+it('a page of the configured origin can read an error response of the object store', async () => {
   const answer = await ask({ method: 'GET', headers: { origin: ORIGIN } });
   expect(answer).toMatchObject({ status: 403, code: 'AccessDenied' });
   expect(answer.headers['access-control-allow-origin']).toBe(ORIGIN);
@@ -46,16 +46,16 @@ it.each([
   ['no origin', { 'access-control-request-method': 'PUT' }],
   ['another method', { origin: ORIGIN, 'access-control-request-method': 'DELETE' }],
   ['no method', { origin: ORIGIN }],
-])('refuses a preflight with %s', async (_, headers: Record<string, string>) => {
+])('the object store refuses a preflight with %s', async (_, headers: Record<string, string>) => {
   await expect(ask({ method: 'OPTIONS', headers })).resolves.toMatchObject({ status: 403, code: 'AccessForbidden' });
 });
 
-it('does not let another origin read responses', async () => {
+it('a page of another origin cannot read responses of the object store', async () => {
   const answer = await ask({ method: 'GET', headers: { origin: 'http://localhost:4201' } });
   expect(answer.headers['access-control-allow-origin']).toBeUndefined();
 });
 
-it('allows no origin by default', async () => {
+it('the object store allows no origin by default', async () => {
   const other = await startFixture();
   const headers = { origin: ORIGIN, 'access-control-request-method': 'PUT' };
   const answer = await sendRaw({ endpoint: other.store.endpoint, method: 'OPTIONS', path: `/${BUCKET}/key`, headers });

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => fixture.close());
 
-it('retains objects and their headers across a restart', async () => {
+it('the object store retains objects and their headers across a restart', async () => {
   const headers = { ContentType: 'text/plain', Metadata: { a: 'x'.repeat(1900) }, CacheControl: 'y'.repeat(4000) };
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'kept', Body: 'whole', ...headers }));
   await fixture.store.stop();
@@ -35,7 +35,7 @@ it('retains objects and their headers across a restart', async () => {
   await again.close();
 });
 
-it('serves the complete old object after a crash during an overwrite, and removes the temporary file', async () => {
+it('the object store serves the old object after a crash during an overwrite, and removes the temporary file', async () => {
   await put('overwritten', 'old');
   const upload = startUpload('overwritten', { bytes: 2 * MIB, send: MIB });
   await waitUntil(async () => (await tempBytes()) >= MIB / 2);
@@ -52,7 +52,7 @@ it('serves the complete old object after a crash during an overwrite, and remove
   await again.close();
 });
 
-it('drops an upload whose client goes away', async () => {
+it('the object store drops an upload whose client goes away', async () => {
   await put('dropped', 'old');
   const upload = startUpload('dropped', { bytes: 2 * MIB, send: MIB });
   await waitUntil(async () => (await tempBytes()) > 0);
@@ -61,7 +61,7 @@ it('drops an upload whose client goes away', async () => {
   await expect(read('dropped')).resolves.toBe('old');
 });
 
-it('keeps serving a connection after it rejected an unfinished upload on it', async () => {
+it('the object store keeps serving a connection after it rejected an unfinished upload on it', async () => {
   const body = 'x'.repeat(4 * MIB);
   const headers = { 'content-length': `${body.length}`, 'x-amz-tagging': 'a=b' };
   const refused = signRaw(
@@ -87,7 +87,7 @@ function headOf({ method, path, headers }: RawRequest): string {
   return [`${method} ${path} HTTP/1.1`, ...lines, '', ''].join('\r\n');
 }
 
-it('sends a reader one complete version while the object is overwritten', async () => {
+it('the object store sends a reader one complete version while the object is overwritten', async () => {
   const [first, second] = [Buffer.alloc(16 * MIB, 'o'), Buffer.alloc(16 * MIB, 'y')];
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'read', Body: first }));
   const response = await openGet('read');
@@ -97,7 +97,7 @@ it('sends a reader one complete version while the object is overwritten', async 
   await expect(hashOf(await openGet('read'))).resolves.toBe(sha256(second));
 });
 
-it('stores one complete version when many requests write the same key', async () => {
+it('the object store stores one complete version when many requests write the same key', async () => {
   const bodies = Array.from({ length: 10 }, () => randomBytes(MIB / 4));
   await Promise.all(bodies.map((Body) => s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'many', Body }))));
   const stored = await hashOf(await openGet('many'));
@@ -105,7 +105,7 @@ it('stores one complete version when many requests write the same key', async ()
   await expect(filesBelow(join(fixture.dataDir, 'buckets'))).resolves.toHaveLength(1);
 });
 
-it('skips a damaged file and serves the other objects', async () => {
+it('the object store skips a damaged file and serves the other objects', async () => {
   await put('good', 'x');
   await put('bad', 'x');
   await fixture.store.stop();
@@ -118,7 +118,7 @@ it('skips a damaged file and serves the other objects', async () => {
   await again.close();
 });
 
-it('streams 64 MiB in and out without holding them in memory', async () => {
+it('the object store streams 64 MiB in and out without holding them in memory', async () => {
   const total = 64 * MIB;
   const piece = randomBytes(64 * 1024);
   const expected = createHash('sha256');
@@ -146,7 +146,7 @@ it('streams 64 MiB in and out without holding them in memory', async () => {
 });
 
 describe('stop', () => {
-  it('closes idle connections at once and refuses new ones', async () => {
+  it('the object store closes idle connections at once when it stops, and refuses new ones', async () => {
     const agent = new Agent({ keepAlive: true });
     await new Promise((resolve) =>
       get(fixture.store.endpoint, { agent }, (response) => response.resume().on('end', resolve)),
@@ -158,7 +158,7 @@ describe('stop', () => {
     agent.destroy();
   });
 
-  it('lets a request in progress finish', async () => {
+  it('the object store lets a request in progress finish when it stops', async () => {
     const upload = startUpload('finishing', { bytes: 2 * MIB, send: MIB });
     await waitUntil(async () => (await tempBytes()) > 0);
     const answered = new Promise<IncomingMessage>((resolve) => upload.on('response', resolve));
@@ -168,7 +168,7 @@ describe('stop', () => {
     await stopped;
   });
 
-  it('aborts a request that does not end, and removes its temporary file', async () => {
+  it('the object store aborts a request that does not end when it stops, and removes its temporary file', async () => {
     const upload = startUpload('endless', { bytes: 2 * MIB, send: MIB });
     await waitUntil(async () => (await tempBytes()) > 0);
     const silent = connect(fixture.store.port, '127.0.0.1');

@@ -77,7 +77,7 @@ afterEach(async () => {
   await rm(parent, { recursive: true, force: true });
 });
 
-it('distinguishes unusual keys in put, list, get and delete', async () => {
+it('the object store distinguishes unusual keys in put, list, get and delete', async () => {
   for (const Key of ODD_KEYS) await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: `body of ${Key}` }));
   await expect(listedKeys()).resolves.toEqual(inUtf8Order(ODD_KEYS));
   for (const Key of ODD_KEYS) {
@@ -90,7 +90,7 @@ it('distinguishes unusual keys in put, list, get and delete', async () => {
   await expect(listedKeys()).resolves.toEqual(inUtf8Order(remaining));
 });
 
-it('refuses a key of more than 1024 bytes', async () => {
+it('the object store refuses a key of more than 1024 bytes', async () => {
   for (const Key of ['k'.repeat(1025), 'é'.repeat(513)]) {
     const answer = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: 'x' }));
     await expect(refusal(answer)).resolves.toEqual({ name: 'KeyTooLongError', status: 400 });
@@ -110,7 +110,7 @@ it.each([
   [`/${BUCKET}/./a`, './a'],
   [`/${BUCKET}/a/..`, 'a/..'],
   [`/${BUCKET}/%00`, '\u0000'],
-])('treats %s as a key', async (path, key) => {
+])('the object store treats %s as a key', async (path, key) => {
   const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path, body: 'x' }));
   expect(answer.status).toBe(200);
   await expect(listedKeys()).resolves.toEqual([key]);
@@ -125,14 +125,14 @@ it.each([
   [`/${BUCKET}%2f..%2f${OTHER_BUCKET}/key`],
   [`//${BUCKET}/key`],
   ['/buckets%00/key'],
-])('refuses %s, which does not name a bucket', async (path) => {
+])('the object store refuses the path %s, which does not name a bucket', async (path) => {
   const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path, body: 'x' }));
   expect(answer).toMatchObject({ status: 400, code: 'InvalidBucketName' });
   await expect(filesBelow(parent)).resolves.toEqual([]);
 });
 
 it.each([['%'], ['%zz'], ['%ff'], ['%c0%ae%c0%ae/escaped'], ['%ed%a0%80']])(
-  'refuses the key %s, which is not valid UTF-8',
+  'the object store refuses the key %s, which is not valid UTF-8',
   async (key) => {
     const request = { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/${key}`, body: 'x' };
     await expect(sendRaw(request)).resolves.toMatchObject({ status: 400, code: 'InvalidURI' });
@@ -145,7 +145,7 @@ it.each([
   [`PUT ${BUCKET}/key HTTP/1.1`],
   [`PUT /${BUCKET}/k\u00e9y HTTP/1.1`],
   [`PUT /${BUCKET}/a#b HTTP/1.1`],
-])('refuses the raw request line %s', async (line) => {
+])('the object store refuses the raw request line %s', async (line) => {
   const answer = await new Promise<string>((resolve, reject) => {
     let text = '';
     const socket = connect(fixture.store.port, '127.0.0.1', () => {

@@ -19,37 +19,37 @@ beforeAll(async () => {
 
 afterAll(() => fixture.close());
 
-it('lists every key in the order of its UTF-8 bytes', async () => {
+it('the object store lists every key in the order of its UTF-8 bytes', async () => {
   const answer = await list({});
   expect(answer).toMatchObject({ keys: KEYS, prefixes: [], KeyCount: 11, IsTruncated: false });
   expect(answer.Contents?.[0]).toMatchObject({ Size: 1, ETag: '"0cc175b9c0f1b6a831c399e269772661"' });
 });
 
-it('returns the same keys page by page for every page size', async () => {
+it('the object store lists the same keys page by page for every page size', async () => {
   for (const MaxKeys of [1, 2, 3, 10, 11]) await expect(allPages({ MaxKeys })).resolves.toEqual(KEYS);
 });
 
 it.each<[string, ListObjectsV2CommandInput, string[], string[]]>([
   ['a delimiter', input({ Delimiter: '/' }), ['a', 'a0', '\uffee', '😀'], ['a/', 'b/', 'ü/']],
   ['a prefix', input({ Prefix: 'a/' }), ['a/', 'a/1', 'a/2', 'a/b/3'], []],
-  ['both', input({ Prefix: 'a/', Delimiter: '/' }), ['a/', 'a/1', 'a/2'], ['a/b/']],
+  ['a prefix and a delimiter', input({ Prefix: 'a/', Delimiter: '/' }), ['a/', 'a/1', 'a/2'], ['a/b/']],
   ['a longer delimiter', input({ Delimiter: '/b/' }), KEYS.filter((key) => key !== 'a/b/3'), ['a/b/']],
-  ['a prefix of nothing', input({ Prefix: 'zzz' }), [], []],
+  ['a prefix that no key has', input({ Prefix: 'zzz' }), [], []],
   ['start-after', input({ StartAfter: 'b/1' }), ['b/2', 'ü/1', '\uffee', '😀'], []],
   ['start-after a key that does not exist', input({ StartAfter: 'a/b' }), KEYS.slice(4), []],
-  ['no keys at all', input({ MaxKeys: 0 }), [], []],
-])('lists with %s', async (_, request, keys, prefixes) => {
+  ['a page size of 0', input({ MaxKeys: 0 }), [], []],
+])('the object store lists keys with %s', async (_, request, keys, prefixes) => {
   await expect(list(request)).resolves.toMatchObject({ keys, prefixes, IsTruncated: false });
 });
 
-it('returns each common prefix once, also across pages', async () => {
+it('a listing returns each common prefix once, also across pages', async () => {
   for (const MaxKeys of [1, 2, 3, 7]) {
     await expect(allPages({ MaxKeys, Delimiter: '/' })).resolves.toEqual(['a', 'a/', 'a0', 'b/', 'ü/', '\uffee', '😀']);
   }
   await expect(allPages({ MaxKeys: 1, Delimiter: '/', Prefix: 'a/' })).resolves.toEqual(['a/', 'a/1', 'a/2', 'a/b/']);
 });
 
-it('encodes keys if the request specifies an encoding', async () => {
+it('a listing encodes keys if the request specifies an encoding', async () => {
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'x/y z+é', Body: '' }));
   const { keys, EncodingType } = await list({ Prefix: 'x/', EncodingType: 'url' });
   expect({ keys, EncodingType }).toEqual({ keys: ['x/y+z%2B%C3%A9'], EncodingType: 'url' });
@@ -58,9 +58,9 @@ it('encodes keys if the request specifies an encoding', async () => {
 it.each([
   ['an invalid token', { ContinuationToken: 'none' }],
   ['a token of another shape', { ContinuationToken: Buffer.from('["key",1]').toString('base64url') }],
-  ['a negative page', { MaxKeys: -1 }],
+  ['a negative page size', { MaxKeys: -1 }],
   ['an unknown encoding', { EncodingType: 'rot13' as 'url' }],
-])('refuses %s', async (_, request) => {
+])('a listing with %s is refused', async (_, request) => {
   await expect(refusal(list(request))).resolves.toEqual({ name: 'InvalidArgument', status: 400 });
 });
 

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 describe('put, get, head and delete', () => {
-  it('returns the bytes and every header that was put', async () => {
+  it('the object store returns the bytes and every header that was put', async () => {
     const put = await s3.send(
       new PutObjectCommand({
         Bucket: BUCKET,
@@ -69,14 +69,14 @@ describe('put, get, head and delete', () => {
     expect(head.LastModified).toEqual(got.LastModified);
   });
 
-  it('stores an empty object', async () => {
+  it('the object store stores an empty object', async () => {
     await put('empty', '');
     const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'empty' }));
     expect(got).toMatchObject({ ContentLength: 0, ContentType: 'application/octet-stream' });
     await expect(got.Body?.transformToString()).resolves.toBe('');
   });
 
-  it('replaces an object completely, including its headers', async () => {
+  it('the object store replaces an object completely, including its headers', async () => {
     await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'replaced', Body: 'old', Metadata: { a: '1' } }));
     await put('replaced', 'newer');
     const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'replaced' }));
@@ -84,7 +84,7 @@ describe('put, get, head and delete', () => {
     await expect(got.Body?.transformToString()).resolves.toBe('newer');
   });
 
-  it('deletes an object, and succeeds if it is already deleted', async () => {
+  it('the object store deletes an object, and succeeds if it is already deleted', async () => {
     await put('deleted', 'x');
     for (let time = 0; time < 2; time += 1) {
       const answer = await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'deleted' }));
@@ -93,7 +93,7 @@ describe('put, get, head and delete', () => {
     }
   });
 
-  it('responds with 404 NoSuchKey or NoSuchBucket, without a body on HEAD', async () => {
+  it('a missing key or bucket is answered with 404, without a body on HEAD', async () => {
     await expect(refusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'none' })))).resolves.toEqual({
       name: 'NoSuchKey',
       status: 404,
@@ -121,7 +121,7 @@ describe('bodies', () => {
     ['an invalid Content-MD5', { 'content-md5': 'AAAA' }, 'InvalidDigest'],
     ['a checksum', { 'x-amz-checksum-crc32': 'AAAAAA==' }, 'NotImplemented'],
     ['a chunked body', { 'x-amz-decoded-content-length': '3' }, 'NotImplemented'],
-  ])('refuses %s and retains the old object', async (_, headers: Record<string, string>, code) => {
+  ])('the object store refuses %s and retains the old object', async (_, headers: Record<string, string>, code) => {
     await put('checked', 'old');
     const answer = await raw({ method: 'PUT', path: `/${BUCKET}/checked`, headers, body: 'new' });
     expect(answer.code).toBe(code);
@@ -129,14 +129,14 @@ describe('bodies', () => {
     await expect(filesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
   });
 
-  it('refuses a body whose hash differs from the signed one', async () => {
+  it('the object store refuses a body whose hash differs from the signed one', async () => {
     const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/hashed`, body: 'new' });
     const answer = await sendRaw({ ...signed, body: 'now' });
     expect(answer).toMatchObject({ status: 400, code: 'XAmzContentSHA256Mismatch' });
     await expect(exists('hashed')).resolves.toBe(false);
   });
 
-  it('refuses a body in a request that must not have one', async () => {
+  it('the object store refuses a body in a request that must not have one', async () => {
     const answer = await raw({ method: 'DELETE', path: `/${BUCKET}/whole.txt`, body: 'surprise' });
     expect(answer).toMatchObject({ status: 400, code: 'UnexpectedContent' });
   });
@@ -152,28 +152,31 @@ describe('ranges', () => {
     ['bytes=24-999', 'yz', 'bytes 24-25/26'],
     ['bytes=-3', 'xyz', 'bytes 23-25/26'],
     ['bytes=-999', ALPHABET, 'bytes 0-25/26'],
-  ])('returns exactly the bytes of %s', async (Range, bytes, ContentRange) => {
+  ])('the object store returns exactly the bytes of the range %s', async (Range, bytes, ContentRange) => {
     const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'range', Range }));
     expect(got).toMatchObject({ ContentRange, ContentLength: bytes.length, $metadata: { httpStatusCode: 206 } });
     await expect(got.Body?.transformToString()).resolves.toBe(bytes);
   });
 
-  it.each([['bytes=26-'], ['bytes=26-30'], ['bytes=-0']])('refuses %s, which contains no byte', async (Range) => {
-    await expect(refusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'range', Range })))).resolves.toEqual({
-      name: 'InvalidRange',
-      status: 416,
-    });
-  });
+  it.each([['bytes=26-'], ['bytes=26-30'], ['bytes=-0']])(
+    'the object store refuses the range %s, which contains no byte',
+    async (Range) => {
+      await expect(refusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'range', Range })))).resolves.toEqual({
+        name: 'InvalidRange',
+        status: 416,
+      });
+    },
+  );
 
   it.each([['bytes=0-1,4-5'], ['bytes=5-3'], ['lines=1-2'], ['bytes=-'], ['bytes=a-b']])(
-    'returns the whole object for %s, as S3 does',
+    'the object store returns the whole object for the range %s, as S3 does',
     async (range) => {
       const answer = await raw({ method: 'GET', path: `/${BUCKET}/range`, headers: { range } });
       expect(answer).toMatchObject({ status: 200, body: ALPHABET });
     },
   );
 
-  it('returns the whole object if If-Range does not match', async () => {
+  it('the object store returns the whole object if If-Range does not match', async () => {
     const headers = { range: 'bytes=3-5', 'if-range': '"another"' };
     await expect(raw({ method: 'GET', path: `/${BUCKET}/range`, headers })).resolves.toMatchObject({ status: 200 });
   });
@@ -185,21 +188,25 @@ describe('conditions', () => {
   beforeEach(() => put('condition', 'x'));
 
   it.each([
-    ['If-Match with its etag', { IfMatch: etag }, 200],
-    ['If-Match with another', { IfMatch: '"0"' }, 412],
-    ['If-None-Match with its etag', { IfNoneMatch: etag }, 304],
-    ['If-None-Match with another', { IfNoneMatch: '"0"' }, 200],
-    ['If-Modified-Since before it', { IfModifiedSince: past }, 200],
-    ['If-Modified-Since after it', { IfModifiedSince: future }, 304],
-    ['If-Unmodified-Since before it', { IfUnmodifiedSince: past }, 412],
-    ['an etag that outranks a date', { IfMatch: etag, IfUnmodifiedSince: past }, 200],
-  ])('reads under %s: %#', async (_, condition, status) => {
+    ['a read with If-Match and the etag of the object succeeds', { IfMatch: etag }, 200],
+    ['a read with If-Match and another etag is refused with 412', { IfMatch: '"0"' }, 412],
+    ['a read with If-None-Match and the etag of the object is answered with 304', { IfNoneMatch: etag }, 304],
+    ['a read with If-None-Match and another etag succeeds', { IfNoneMatch: '"0"' }, 200],
+    ['a read with If-Modified-Since before the last change succeeds', { IfModifiedSince: past }, 200],
+    ['a read with If-Modified-Since after the last change is answered with 304', { IfModifiedSince: future }, 304],
+    ['a read with If-Unmodified-Since before the last change is refused with 412', { IfUnmodifiedSince: past }, 412],
+    [
+      'a read with a matching If-Match succeeds although If-Unmodified-Since does not match',
+      { IfMatch: etag, IfUnmodifiedSince: past },
+      200,
+    ],
+  ])('%s', async (_, condition, status) => {
     const answer = s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'condition', ...condition }));
     const actual = status === 200 ? (await answer).$metadata.httpStatusCode : (await refusal(answer)).status;
     expect(actual).toBe(status);
   });
 
-  it('overwrites only the version that If-Match specifies', async () => {
+  it('a put with If-Match overwrites only the version that it specifies', async () => {
     await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'condition', Body: 'y', IfMatch: etag }));
     const again = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'condition', Body: 'z', IfMatch: etag }));
     await expect(refusal(again)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
@@ -208,14 +215,14 @@ describe('conditions', () => {
     await expect(refusal(absent)).resolves.toEqual({ name: 'NoSuchKey', status: 404 });
   });
 
-  it('deletes only the version that If-Match specifies', async () => {
+  it('a delete with If-Match deletes only the version that it specifies', async () => {
     const wrong = s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'condition', IfMatch: '"0"' }));
     await expect(refusal(wrong)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
     await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'condition', IfMatch: etag }));
     await expect(exists('condition')).resolves.toBe(false);
   });
 
-  it('lets exactly one of twenty racing writers create a key', async () => {
+  it('exactly one of twenty racing writers with If-None-Match creates a key', async () => {
     const answers = await Promise.allSettled(
       Array.from({ length: 20 }, (_, writer) =>
         s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'race', Body: `writer ${writer}`, IfNoneMatch: '*' })),
@@ -245,14 +252,14 @@ describe('copies', () => {
   );
   const CopySource = `${BUCKET}/${encodeURIComponent('source/é +%.txt')}`;
 
-  it('copies bytes and headers to another bucket', async () => {
+  it('the object store copies bytes and headers to another bucket', async () => {
     const copy = await s3.send(new CopyObjectCommand({ Bucket: OTHER_BUCKET, Key: 'copy', CopySource }));
     const got = await s3.send(new GetObjectCommand({ Bucket: OTHER_BUCKET, Key: 'copy' }));
     expect(got).toMatchObject({ ETag: copy.CopyObjectResult?.ETag, ContentType: 'text/plain', Metadata: { a: '1' } });
     await expect(got.Body?.transformToString()).resolves.toBe(ALPHABET);
   });
 
-  it('copies only the bytes if the headers are replaced', async () => {
+  it('the object store copies only the bytes if the headers are replaced', async () => {
     await s3.send(
       new CopyObjectCommand({
         Bucket: BUCKET,
@@ -267,21 +274,29 @@ describe('copies', () => {
   });
 
   it.each([
-    ['onto itself without a change', { Bucket: BUCKET, Key: 'source/é +%.txt', CopySource }, 'InvalidRequest'],
+    ['onto the same key without a change', { Bucket: BUCKET, Key: 'source/é +%.txt', CopySource }, 'InvalidRequest'],
     ['from a missing key', { Bucket: BUCKET, Key: 'c', CopySource: `${BUCKET}/none` }, 'NoSuchKey'],
     ['from a missing bucket', { Bucket: BUCKET, Key: 'c', CopySource: 'no-such-bucket/none' }, 'NoSuchBucket'],
-    ['from outside the store', { Bucket: BUCKET, Key: 'c', CopySource: '../../etc/passwd' }, 'InvalidBucketName'],
-    ['of a version', { Bucket: BUCKET, Key: 'c', CopySource: `${CopySource}?versionId=1` }, 'NotImplemented'],
-    ['of another version', { Bucket: BUCKET, Key: 'c', CopySource, CopySourceIfMatch: '"0"' }, 'PreconditionFailed'],
+    [
+      'from a path outside the store',
+      { Bucket: BUCKET, Key: 'c', CopySource: '../../etc/passwd' },
+      'InvalidBucketName',
+    ],
+    ['of an object version', { Bucket: BUCKET, Key: 'c', CopySource: `${CopySource}?versionId=1` }, 'NotImplemented'],
+    [
+      'whose source has another etag than required',
+      { Bucket: BUCKET, Key: 'c', CopySource, CopySourceIfMatch: '"0"' },
+      'PreconditionFailed',
+    ],
     ['over a key that exists', { Bucket: BUCKET, Key: 'copy', CopySource, IfNoneMatch: '*' }, 'PreconditionFailed'],
-  ])('refuses a copy %s', async (_, input, name) => {
+  ])('the object store refuses a copy %s', async (_, input, name) => {
     await expect(refusal(s3.send(new CopyObjectCommand(input)))).resolves.toMatchObject({ name });
     await expect(exists('c')).resolves.toBe(false);
   });
 });
 
 describe('buckets', () => {
-  it('creates, lists and finds buckets', async () => {
+  it('the object store creates, lists and finds buckets', async () => {
     await s3.send(new CreateBucketCommand({ Bucket: 'made-later' }));
     await s3.send(new HeadBucketCommand({ Bucket: 'made-later' }));
     const { Buckets } = await s3.send(new ListBucketsCommand({}));
@@ -292,7 +307,7 @@ describe('buckets', () => {
   });
 
   it.each([['ab'], ['Upper'], ['under_score'], ['a..b'], ['192.168.0.1'], ['-dash'], ['dash-'], ['xn--a'], ['%2e%2e']])(
-    'refuses the bucket name %s',
+    'the object store refuses the bucket name %s',
     async (name) => {
       const answer = await raw({ method: 'PUT', path: `/${name}` });
       expect(answer).toMatchObject({ status: 400, code: 'InvalidBucketName' });
@@ -316,21 +331,24 @@ describe('unsupported requests', () => {
     ['PUT', `/${BUCKET}/whole.txt`, { 'x-amz-server-side-encryption': 'AES256' }],
     ['PUT', `/${BUCKET}/whole.txt`, { 'if-none-match': '"0"' }],
     ['PUT', `/${BUCKET}/whole.txt?partNumber=1&uploadId=1`, { 'x-amz-copy-source': `${BUCKET}/range` }],
-  ])('are rejected with NotImplemented: %s %s %o', async (method, path, headers: Record<string, string>) => {
-    await expect(raw({ method, path, headers, body: '' })).resolves.toMatchObject({
-      status: 501,
-      code: 'NotImplemented',
-    });
-  });
+  ])(
+    'the unsupported request %s %s %o is answered with NotImplemented',
+    async (method, path, headers: Record<string, string>) => {
+      await expect(raw({ method, path, headers, body: '' })).resolves.toMatchObject({
+        status: 501,
+        code: 'NotImplemented',
+      });
+    },
+  );
 
-  it('are rejected with NotImplemented when sent by the SDK', async () => {
+  it('an unsupported request of the SDK is answered with NotImplemented', async () => {
     const answer = s3.send(new PutBucketPolicyCommand({ Bucket: BUCKET, Policy: '{}' }));
     await expect(refusal(answer)).resolves.toEqual({ name: 'NotImplemented', status: 501 });
   });
 });
 
 describe('limits', () => {
-  it('refuses a put of more than 5 GiB before its body is sent', async () => {
+  it('the object store refuses a put of more than 5 GiB before its body is sent', async () => {
     const headers = { 'content-length': `${5 * 1024 ** 3 + 1}`, expect: '100-continue' };
     const signed = signRaw(
       { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/large`, headers },
@@ -339,7 +357,7 @@ describe('limits', () => {
     await expect(sendRaw(signed)).resolves.toMatchObject({ status: 400, code: 'EntityTooLarge' });
   });
 
-  it('refuses a put without a length', async () => {
+  it('the object store refuses a put without a length', async () => {
     const signed = signRaw(
       {
         endpoint: fixture.store.endpoint,
@@ -355,7 +373,7 @@ describe('limits', () => {
     });
   });
 
-  it('refuses more than 2 KiB of user metadata', async () => {
+  it('the object store refuses more than 2 KiB of user metadata', async () => {
     const Metadata = { a: 'x'.repeat(2048) };
     const answer = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'meta', Body: 'x', Metadata }));
     await expect(refusal(answer)).resolves.toMatchObject({ name: 'MetadataTooLarge' });

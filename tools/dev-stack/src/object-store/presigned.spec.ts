@@ -42,7 +42,7 @@ afterEach(async () => {
   await expect(filesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
 });
 
-it('lets a client with the URL read until the URL expires', async () => {
+it('a client with a presigned URL can read until the URL expires', async () => {
   const url = await getUrl({ expiresIn: 60 });
   const answer = await fetch(url);
   expect(answer.status).toBe(200);
@@ -52,7 +52,7 @@ it('lets a client with the URL read until the URL expires', async () => {
   expect((await send(url)).body).toContain('Request has expired');
 });
 
-it('lets a client with the URL write, and choose the content type', async () => {
+it('a client with a presigned URL can write, and choose the content type', async () => {
   const answer = await fetch(await putUrl({ expiresIn: 60 }), {
     method: 'PUT',
     body: 'new',
@@ -65,14 +65,14 @@ it('lets a client with the URL write, and choose the content type', async () => 
   await expect(got.Body?.transformToString()).resolves.toBe('new');
 });
 
-it('does not let a client write with an expired URL', async () => {
+it('a client cannot write with an expired presigned URL', async () => {
   const url = await putUrl({ expiresIn: 60 });
   clock += 61_000;
   await expect(send(url, { method: 'PUT', body: 'new' })).resolves.toMatchObject({ status: 403, code: 'AccessDenied' });
   await expect(read()).resolves.toBe('old');
 });
 
-it('returns the signed content type and file name', async () => {
+it('a presigned URL returns the signed content type and file name', async () => {
   const answer = await fetch(
     await getSignedUrl(
       s3,
@@ -88,7 +88,7 @@ it('returns the signed content type and file name', async () => {
   expect(answer.headers.get('content-disposition')).toBe('attachment; filename="a.csv"');
 });
 
-it('makes browsers download every object that is not a raster image, even if the sender or the signer chooses other headers', async () => {
+it('browsers download every object that is not a raster image, whatever headers the sender or the signer chooses', async () => {
   const dispositionOf = async (stored: Partial<PutObjectCommandInput>, signed: Partial<GetObjectCommandInput> = {}) => {
     await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: KEY, Body: '<script>', ...stored }));
     const answer = await fetch(await getSignedUrl(s3, new GetObjectCommand({ Bucket: BUCKET, Key: KEY, ...signed })));
@@ -115,13 +115,13 @@ it('makes browsers download every object that is not a raster image, even if the
   );
 });
 
-it('refuses a signed response header that would split the response', async () => {
+it('a signed response header that would split the response is refused', async () => {
   const ResponseContentType = 'text/csv\r\nset-cookie: a=b';
   const url = await getSignedUrl(s3, new GetObjectCommand({ Bucket: BUCKET, Key: KEY, ResponseContentType }));
   await expect(send(url)).resolves.toMatchObject({ status: 400, code: 'InvalidArgument' });
 });
 
-it('stores the metadata that the signer put in the URL', async () => {
+it('a put with a presigned URL stores the metadata that the signer put in the URL', async () => {
   const command = new PutObjectCommand({ Bucket: BUCKET, Key: KEY, Metadata: { run: '42' } });
   const url = await getSignedUrl(s3, command);
   expect(url).toContain('x-amz-meta-run=42');
@@ -130,7 +130,7 @@ it('stores the metadata that the signer put in the URL', async () => {
   expect(head.Metadata).toEqual({ run: '42' });
 });
 
-it('requires the headers that the signer specified', async () => {
+it('a put with a presigned URL requires the headers that the signer specified', async () => {
   const command = new PutObjectCommand({ Bucket: BUCKET, Key: KEY, ContentType: 'text/plain', IfNoneMatch: '*' });
   const url = await getSignedUrl(s3, command, { signableHeaders: new Set(['content-type', 'host', 'if-none-match']) });
   const refused = await send(url, { method: 'PUT', body: 'new', headers: { 'content-type': 'text/html' } });
@@ -172,13 +172,13 @@ it.each<[string, (url: string) => string, string]>([
     (url) => url.replace(/&X-Amz-Signature=\w+/, ''),
     'AuthorizationQueryParametersError',
   ],
-])('refuses a URL whose %s was changed', async (_, tamper, code) => {
+])('a presigned URL whose %s was changed is refused', async (_, tamper, code) => {
   const url = await getUrl({ expiresIn: 60 });
   expect(tamper(url)).not.toBe(url);
   await expect(send(tamper(url))).resolves.toMatchObject({ code });
 });
 
-it.each(['PUT', 'DELETE', 'HEAD', 'POST'])('refuses a %s with a URL for GET', async (method) => {
+it.each(['PUT', 'DELETE', 'HEAD', 'POST'])('a %s with a presigned URL for GET is refused', async (method) => {
   const answer = await send(await getUrl({ expiresIn: 60 }), { method });
   expect(answer.status).toBe(403);
   await expect(read()).resolves.toBe('old');
@@ -192,19 +192,22 @@ it.each([
   ['x-amz-security-token', 'token', 'InvalidToken'],
   ['host', 'elsewhere', 'SignatureDoesNotMatch'],
   ['authorization', 'AWS4-HMAC-SHA256 Credential=a', 'InvalidArgument'],
-])('refuses a URL for PUT with an added header %s', async (name, value, code) => {
+])('a presigned URL for PUT with an added header %s is refused', async (name, value, code) => {
   const url = await putUrl({ expiresIn: 60 });
   const answer = await send(url, { method: 'PUT', body: 'new', headers: { [name]: value } });
   expect(answer.code).toBe(code);
   await expect(read()).resolves.toBe('old');
 });
 
-it.each([['0'], ['604801'], ['-1'], ['1e3'], ['']])('refuses an expiry of "%s"', async (expires) => {
-  const url = (await getUrl({ expiresIn: 60 })).replace('X-Amz-Expires=60', `X-Amz-Expires=${expires}`);
-  await expect(send(url)).resolves.toMatchObject({ status: 400, code: 'AuthorizationQueryParametersError' });
-});
+it.each([['0'], ['604801'], ['-1'], ['1e3'], ['']])(
+  'a presigned URL with the expiry "%s" is refused',
+  async (expires) => {
+    const url = (await getUrl({ expiresIn: 60 })).replace('X-Amz-Expires=60', `X-Amz-Expires=${expires}`);
+    await expect(send(url)).resolves.toMatchObject({ status: 400, code: 'AuthorizationQueryParametersError' });
+  },
+);
 
-it('accepts an expiry of a week, and refuses a signing date in the future', async () => {
+it('a presigned URL may expire after a week, but may not be signed in the future', async () => {
   await expect(send(await getUrl({ expiresIn: 604_800 }))).resolves.toMatchObject({ status: 200 });
   const url = await getUrl({ expiresIn: 60, signingDate: new Date(NOW + 3_600_000) });
   const answer = await send(url);

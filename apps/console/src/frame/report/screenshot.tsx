@@ -16,7 +16,7 @@ export function Screenshot({ picture, change, hide }: ScreenshotProps) {
   const id = useId();
   const [fault, setFault] = useState('');
   const offer = (file: File | null) => {
-    const wrong = file ? faultOf(file) : '';
+    const wrong = file ? imageProblem(file) : '';
     setFault(wrong);
     if (!wrong) change(file);
   };
@@ -97,7 +97,7 @@ function Preview({ picture }: { picture: File }) {
   );
 }
 
-function faultOf({ type, size }: File): string {
+function imageProblem({ type, size }: File): string {
   if (!types.includes(type)) return 'Choose a PNG, JPEG or WebP image.';
   return size > mostBytes ? 'The image is larger than 5 MiB. Choose a smaller one.' : '';
 }

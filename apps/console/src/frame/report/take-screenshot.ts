@@ -25,15 +25,15 @@ export async function takeScreenshot(): Promise<File | null> {
     canvas.width = video.videoWidth;
     canvas.height = video.videoHeight;
     canvas.getContext('2d')!.drawImage(video, 0, 0);
-    const whole = await pictureOf(canvas, 'image/png');
+    const whole = await encodeImage(canvas, 'image/png');
     // A page with photographs or a very large window can be too large as a PNG.
-    return whole.size <= mostBytes ? whole : await pictureOf(canvas, 'image/jpeg');
+    return whole.size <= mostBytes ? whole : await encodeImage(canvas, 'image/jpeg');
   } finally {
     for (const track of stream.getTracks()) track.stop();
   }
 }
 
-function pictureOf(canvas: HTMLCanvasElement, type: 'image/png' | 'image/jpeg'): Promise<File> {
+function encodeImage(canvas: HTMLCanvasElement, type: 'image/png' | 'image/jpeg'): Promise<File> {
   return new Promise((resolve, reject) => {
     const done = (blob: Blob | null) =>
       blob ? resolve(new File([blob], `screenshot.${type.slice(6)}`, { type })) : reject(new Error('no picture'));

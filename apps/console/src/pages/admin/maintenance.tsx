@@ -19,7 +19,7 @@ export function Maintenance() {
   return (
     <Panel title="Maintenance">
       {data.loops.length === 0 && (
-        <Empty title="No maintenance has run yet.">Each loop appears here after its first round.</Empty>
+        <Empty title="No maintenance has run yet.">Each maintenance task appears here after its first run.</Empty>
       )}
       <PlainTable label="Maintenance" heads={['Loop', 'State', 'Last round', 'Duration', 'Interval', 'Result']}>
         {data.loops.map((loop) => (

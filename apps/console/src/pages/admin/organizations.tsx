@@ -12,7 +12,7 @@ import { useMe } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { formatCount, formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
-import { useSwitch } from '../../frame/override';
+import { useSwitchOrganization } from '../../frame/override';
 import { Button } from '../../ui/button';
 import { ConfirmDialog, Dialog } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
@@ -32,7 +32,7 @@ export function Organizations() {
   const [isMaking, setMaking] = useState(false);
   const [asked, setAsked] = useState<Asked | null>(null);
   const { organization: current } = useMe();
-  const switchTo = useSwitch();
+  const switchTo = useSwitchOrganization();
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: ['organizations'] });
   const list = useList({

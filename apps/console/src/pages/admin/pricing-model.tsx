@@ -13,7 +13,7 @@ const kinds: { value: PricingType; label: string }[] = [
   { value: 'per_claim', label: 'per_claim: per claim' },
   { value: 'flat_per_run', label: 'flat_per_run: per run' },
 ];
-/** Initial values for an organization that has no model. */
+/** Initial values for an organization that has no pricing model. */
 const usual: ClientPricingModel = { pricingType: 'npi_claim_block', blockSize: 50, pricePerBlockUsd: 25 };
 
 /** Form with the pricing model of an organization. */

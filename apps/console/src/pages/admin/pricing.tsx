@@ -62,7 +62,7 @@ export function Pricing() {
         )}
       />
       {shown && (
-        <Dialog open onOpenChange={() => setShown(null)} title={`Charge of run ${shown.job_id.slice(-8)}`} wide>
+        <Dialog open onOpenChange={() => setShown(null)} title={`Charge for run ${shown.job_id.slice(-8)}`} wide>
           <ChargeFacts charge={shown} />
           <Steps record={shown} />
         </Dialog>

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { oneDirection } from '../../format/one-direction';
+import { withoutDirectionMarks } from '../../format/one-direction';
 import type { ColumnDef } from '@tanstack/react-table';
 import { commandKinds } from '@muster/contracts/words';
 import {
@@ -99,7 +99,7 @@ export function Commands({ agentId }: { agentId: string }) {
 }
 
 function About({ command: { jobId, error, code } }: { command: CommandEntry }) {
-  const why = error ? oneDirection(error) : adviceOn(code);
+  const why = error ? withoutDirectionMarks(error) : adviceOn(code);
   return (
     <>
       {jobId && <RunLink id={jobId} />}{' '}

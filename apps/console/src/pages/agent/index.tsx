@@ -14,7 +14,7 @@ import { AgentName } from '../agents/agent-name';
 import { Overview } from './overview';
 import { StopOrKeep } from './stop-or-keep';
 
-// Each of these tabs is loaded when it is opened.
+// The module of each of these tabs is loaded when the tab is opened.
 const Commands = lazy(async () => ({ default: (await import('./commands')).Commands }));
 const Recordings = lazy(async () => ({ default: (await import('./recordings')).Recordings }));
 const Imaging = lazy(async () => ({ default: (await import('./imaging')).Imaging }));

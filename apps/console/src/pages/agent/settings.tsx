@@ -27,7 +27,7 @@ export function AgentSettings({ agent }: { agent: Agent }) {
   return (
     <div className="grid gap-4 xl:grid-cols-2">
       <div className="flex min-w-0 flex-col gap-4">
-        {isAdmin && !isOver && <Named agent={agent} />}
+        {isAdmin && !isOver && <NameAndLabels agent={agent} />}
         <IdleStop agent={agent} />
       </div>
       <div className="flex min-w-0 flex-col gap-4">
@@ -38,8 +38,8 @@ export function AgentSettings({ agent }: { agent: Agent }) {
   );
 }
 
-/** Starts with the current name and labels, and follows changes by other users until the form is edited. */
-function Named({ agent }: { agent: Agent }) {
+/** Form for an agent's name and labels. It shows changes by other users until this user edits the form. */
+function NameAndLabels({ agent }: { agent: Agent }) {
   const client = useQueryClient();
   const [{ base, turn, isTouched }, setState] = useState({ base: agent, turn: 0, isTouched: false });
   const isOther = agent.name !== base.name || agent.labels.join() !== base.labels.join();

@@ -8,7 +8,7 @@ import { toast, toastRefused } from '../../ui/toast';
 
 /** Time of the automatic stop, with buttons to postpone it or to stop now. */
 export function StopOrKeep({ agent }: { agent: Agent }) {
-  /** Agent as it was when the dialog opened. The request does what the dialog says, even if a run starts in between. */
+  /** State of the agent when the dialog opened, so that the request matches the dialog even if a run has started. */
   const [asked, setAsked] = useState<Agent | null>(null);
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: ['agent', agent.id] });

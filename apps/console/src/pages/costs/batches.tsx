@@ -50,7 +50,7 @@ export function Batches({ range, workflowId }: { range: Range; workflowId: strin
             <td>{formatCount(batch.claims.eobUploaded)}</td>
             <td>{formatCount(batch.claims.noEobFound)}</td>
             <td>{formatCount(batch.claims.failed)}</td>
-            <td>{secondsOf(batch.processingSeconds)}</td>
+            <td>{formatSeconds(batch.processingSeconds)}</td>
             <td>{batch.totalCostUsd === null ? '–' : formatMoney(batch.totalCostUsd)}</td>
           </tr>
         )}
@@ -96,7 +96,7 @@ function Batch({ id }: { id: PilotBatch['batchId'] }) {
               <bdi>{claim.npi ?? '–'}</bdi>
             </td>
             <td>{claim.outcome.replaceAll('_', ' ')}</td>
-            <td className="tabular-nums">{secondsOf(claim.processingSeconds)}</td>
+            <td className="tabular-nums">{formatSeconds(claim.processingSeconds)}</td>
             <td>
               <bdi>{claim.message ?? '–'}</bdi>
             </td>
@@ -112,6 +112,6 @@ function Batch({ id }: { id: PilotBatch['batchId'] }) {
   );
 }
 
-function secondsOf(seconds: number | null): string {
+function formatSeconds(seconds: number | null): string {
   return seconds === null ? '–' : formatDuration(seconds * 1000);
 }

@@ -25,8 +25,8 @@ export function Idle({ range }: { range: Range }) {
           <Facts
             facts={[
               ['On without a run', formatDuration(data.idle.onHours * hourMs)],
-              ['Adaptive stop has saved', savedBy(data.idle.adaptiveSaved)],
-              ['Adaptive stop would have saved', savedBy(data.idle.adaptiveWouldSave)],
+              ['Adaptive stop has saved', describeSavings(data.idle.adaptiveSaved)],
+              ['Adaptive stop would have saved', describeSavings(data.idle.adaptiveWouldSave)],
               [
                 'Current policy',
                 <Link to="/settings" search={{ part: 'Organization' }} className="text-accent hover:underline">
@@ -44,6 +44,6 @@ export function Idle({ range }: { range: Range }) {
   );
 }
 
-function savedBy({ hours, usd }: { hours: number; usd: number }): string {
+function describeSavings({ hours, usd }: { hours: number; usd: number }): string {
   return `${formatDuration(hours * hourMs)}, ${formatMoney(usd)}`;
 }

@@ -65,7 +65,7 @@ function Way({ groupBy, group: { key, label }, range }: { groupBy: GroupBy; grou
   const parameter = parameters[groupBy];
   const isThing = parameter && /^[0-9a-f-]{36}$/.test(key);
   if (!isThing && groupBy !== 'day') return <bdi>{label}</bdi>;
-  const search = isThing ? { [parameter]: key, ...momentsOf(range) } : momentsOf({ from: key, to: key });
+  const search = isThing ? { [parameter]: key, ...toTimeFilter(range) } : toTimeFilter({ from: key, to: key });
   return (
     <Link to="/runs" search={search} className="text-accent hover:underline">
       <bdi>{label}</bdi>
@@ -74,6 +74,6 @@ function Way({ groupBy, group: { key, label }, range }: { groupBy: GroupBy; grou
 }
 
 /** Filter of the list of runs: from the start of the first day to the end of the last, in the viewer's time zone. */
-function momentsOf({ from, to }: Range): Record<string, string> {
+function toTimeFilter({ from, to }: Range): Record<string, string> {
   return { from: new Date(`${from}T00:00:00`).toISOString(), to: new Date(`${to}T23:59:59.999`).toISOString() };
 }

@@ -35,7 +35,7 @@ function WaitingProgram({ code, onOther }: { code: string; onOther: () => void }
   const { data, error, isPending } = useQuery({
     queryKey: ['device', code],
     queryFn: ({ signal }) => deviceRead({ query: { userCode: code }, signal }),
-    // The API no longer finds an answered sign-in. Without a refetch the page keeps showing it.
+    // The API no longer finds a sign-in that was answered. The page keeps showing it, because it is not refetched.
     staleTime: Infinity,
     retry: false,
   });

@@ -55,10 +55,10 @@ export function Attention() {
       </li>
     )),
     ...(failures.data?.causes ?? []).map((cause) => <Failures key={cause.cause} cause={cause} />),
-    ...groupedBy(machines.data?.items ?? [], (agent) => wrongWith(agent, awaited)).map(([says, agents]) => (
+    ...groupedBy(machines.data?.items ?? [], (agent) => problemOf(agent, awaited)).map(([says, agents]) => (
       <Machines key={says} says={says} agents={agents} />
     )),
-    ...groupedBy(schedules.data?.items ?? [], missed).map(([result, missing]) => (
+    ...groupedBy(schedules.data?.items ?? [], skipReasonOf).map(([result, missing]) => (
       <Schedules key={result} result={result} schedules={missing} />
     )),
     deadCount > 0 && (
@@ -199,8 +199,8 @@ function Named({ things, to }: { things: { id: string; name: string }[]; to: '/a
 /** A stop takes some time. A machine that is still on this long after its stop time is reported. */
 const overdueMs = 2 * 60_000;
 
-/** Problem of an agent: never connected, offline, on after its stop time, or off while a run waits; otherwise null. */
-function wrongWith(agent: Agent, awaited: Set<string>): string | null {
+/** Returns an agent's problem, such as offline, on after its stop time, or off while a run waits; null if none. */
+function problemOf(agent: Agent, awaited: Set<string>): string | null {
   const { id, status, stopAt, reason } = agent;
   if (isNeverConnected(agent)) return 'Never connected: install a worker on the machine.';
   if (status === 'offline') return `${reason.replace(/ for \d.*$/, '').replace(/^./, (first) => first.toUpperCase())}.`;
@@ -210,7 +210,7 @@ function wrongWith(agent: Agent, awaited: Set<string>): string | null {
   return awaited.has(id) ? 'A run is waiting but does not start the machine. Start it by hand.' : null;
 }
 
-function missed({ enabled, lastResult }: Schedule): string | null {
+function skipReasonOf({ enabled, lastResult }: Schedule): string | null {
   return enabled && lastResult && lastResult !== 'launched' ? lastResult : null;
 }
 

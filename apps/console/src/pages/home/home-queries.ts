@@ -70,7 +70,7 @@ export function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** All agents: they are counted, and any of them may need attention. */
+/** Reads all agents, because the home page counts them and any agent may need attention. */
 export function useMachines() {
   return useQuery({
     queryKey: ['agents', 'home'],

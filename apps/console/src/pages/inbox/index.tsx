@@ -39,7 +39,7 @@ export function InboxPage() {
   );
 }
 
-/** Keeps the question that the user edits in the list after it is closed, with its outcome, until another is edited. */
+/** Keeps the last edited question in the list after its end, with its outcome, until the user edits another one. */
 function useWithTouched(items: Question[], touched: Question | null): Question[] {
   const isGone = touched !== null && !items.some(({ id }) => id === touched.id);
   const { data = touched } = useQuery({ ...questionQuery(touched?.id ?? ''), enabled: isGone });

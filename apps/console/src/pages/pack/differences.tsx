@@ -13,7 +13,7 @@ interface DifferencesProps {
   initial?: PackVersion;
 }
 
-/** Which files a version has that another has not, lacks, or has otherwise. */
+/** Lists the files that a version has added, removed or changed compared with another version. */
 export function Differences({ version, others, initial = others[0]! }: DifferencesProps) {
   const [from, setFrom] = useState(initial.versionId);
   const { packId, versionId } = version;

@@ -18,7 +18,7 @@ interface DraftDialogProps {
   close: () => void;
 }
 
-/** A draft as it is compared: by what is in it. Its tag is the bundle that it is. */
+/** The files by which two drafts are compared. The entity tag of a draft is the id of its bundle. */
 interface Content {
   files: BundleFileEntry[];
 }
@@ -116,7 +116,7 @@ function useSendDraft({ id }: WorkflowPack, draft: PackDraft | null, close: () =
     write: async ({ files }, head) =>
       contentOf(await sendDraft({ packId: id, zip: sent.zip!, files, base: head || null })),
     labels: { files: 'Files' },
-    show: (files) => (files as BundleFileEntry[]).map(lineOf).join('\n') || '–',
+    show: (files) => (files as BundleFileEntry[]).map(describeFile).join('\n') || '–',
   });
   const send = async (bundle: Blob, entries: ZipEntry[]) => {
     sent.zip = bundle;
@@ -134,7 +134,7 @@ function contentOf(draft: PackDraft | null) {
   return { files: draft?.files ?? [], etag: draft?.runtimeBundleId ?? '' };
 }
 
-function lineOf({ path, size, sha256 }: BundleFileEntry): string {
+function describeFile({ path, size, sha256 }: BundleFileEntry): string {
   return `${path}  ${formatSize(size)}  ${sha256.slice(0, 12)}`;
 }
 

@@ -71,7 +71,12 @@ function MoveDialog({ pack, version, to, close }: MoveProps) {
           toast(`${nameOfVersion(version)} is ${to}.`);
         }}
       >
-        <TextField label="Reason" name="reason" hint="Recorded in the history of the version." autoComplete="off" />
+        <TextField
+          label="Reason"
+          name="reason"
+          hint="The reason is stored in the history of the version."
+          autoComplete="off"
+        />
       </Form>
     </Dialog>
   );

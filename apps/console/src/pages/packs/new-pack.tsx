@@ -13,7 +13,7 @@ interface NewPackProps {
   onOpenChange: (open: boolean) => void;
 }
 
-/** The pack of a process; an admin names a process that the library does not have yet. */
+/** Creates the pack of a process. An admin can also name a process that the process library does not have yet. */
 export function NewPackDialog({ open, onOpenChange }: NewPackProps) {
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title="New pack">

@@ -15,12 +15,12 @@ export function Attempts({ run }: { run: Job }) {
     queryKey: ['attempts', run.id],
     enabled: run.retryOf !== null,
     staleTime: Number.POSITIVE_INFINITY,
-    queryFn: ({ signal }) => earlierOf(run, signal),
+    queryFn: ({ signal }) => readEarlierAttempts(run, signal),
   });
   const { data: later = [] } = useQuery({
     queryKey: ['run', run.id, 'retried'],
     enabled: isTerminal(run.status) && run.status === 'failed' && run.maxRetries > 0,
-    queryFn: ({ signal }) => laterOf(run, signal),
+    queryFn: ({ signal }) => readLaterAttempts(run, signal),
   });
   const all = [...earlier, run, ...later];
   if (all.length === 1) return null;
@@ -43,7 +43,7 @@ export function Attempts({ run }: { run: Job }) {
   );
 }
 
-async function earlierOf(run: Job, signal: AbortSignal): Promise<Job[]> {
+async function readEarlierAttempts(run: Job, signal: AbortSignal): Promise<Job[]> {
   const found: Job[] = [];
   for (let id = run.retryOf; id !== null && found.length < mostEarlier;) {
     const each = await jobsRead({ path: { id }, signal });
@@ -54,7 +54,7 @@ async function earlierOf(run: Job, signal: AbortSignal): Promise<Job[]> {
 }
 
 /** A retry has the same workflow and agent, and is queued after the run that it retries. */
-async function laterOf(run: Job, signal: AbortSignal): Promise<Job[]> {
+async function readLaterAttempts(run: Job, signal: AbortSignal): Promise<Job[]> {
   const { workflowId, agentId, queuedAt } = run;
   const query = { workflowId, agentId, from: queuedAt, sort: 'queuedAt', limit: mostLooked } as const;
   const { jobs } = await jobsList({ query, signal });

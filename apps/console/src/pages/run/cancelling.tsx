@@ -48,7 +48,7 @@ const stages: readonly Stage[] = [
 export function Cancelling({ run }: { run: Job }) {
   const isShown = run.cancelling || run.status === 'cancelled';
   const { data, error, refetch } = useQuery({
-    // Below the run's own, with which it is asked for again.
+    // Starts with the key of the run's query, so that a refetch of the run also refetches these entries.
     queryKey: ['run', run.id, 'cancel', run.status],
     enabled: isShown,
     queryFn: ({ signal }) =>
@@ -64,7 +64,7 @@ export function Cancelling({ run }: { run: Job }) {
   return (
     <Panel title={run.cancelling ? 'Cancelling' : 'Cancelled'}>
       {!data && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />)}
-      {isAtOnce && <p>It had not begun: nothing had to be ended.</p>}
+      {isAtOnce && <p>The run was cancelled before it started, so nothing had to be stopped.</p>}
       {data && !isAtOnce && (
         <ol className="flex flex-col gap-1.5">
           {reached

@@ -98,7 +98,7 @@ export function RunPage() {
           <About run={run} />
           <Attempts run={run} />
           <Cost run={run} />
-          <Given run={run} />
+          <RunData run={run} />
         </div>
       </div>
       <RunAgainDialog run={run} open={isChanging} onOpenChange={setIsChanging} />
@@ -204,7 +204,7 @@ function quantityOf(quantity: number, unit: string): string {
 }
 
 /** The run's variables, its result and the raw API response. */
-function Given({ run }: { run: Job }) {
+function RunData({ run }: { run: Job }) {
   return (
     <Panel title="Variables and result">
       {Object.keys(run.variables).length > 0 && (

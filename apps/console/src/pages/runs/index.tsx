@@ -45,7 +45,7 @@ export function RunsPage() {
       actions={
         <>
           <a
-            href={`/api/jobs/export?${new URLSearchParams(setOf(filter)).toString()}`}
+            href={`/api/jobs/export?${new URLSearchParams(activeFilters(filter)).toString()}`}
             download
             className={buttonClass()}
           >
@@ -100,7 +100,7 @@ function RunCard(run: Job) {
 }
 
 /** The filters that are set. */
-function setOf(filter: object = {}): Record<string, string> {
+function activeFilters(filter: object = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value)) as Record<string, string>;
 }
 

@@ -59,7 +59,7 @@ export function SchedulesPage() {
         id: 'cron',
         header: 'When',
         meta: { className: 'max-md:hidden' },
-        cell: ({ row: { original } }) => <When schedule={original} />,
+        cell: ({ row: { original } }) => <ScheduleTimes schedule={original} />,
       },
       {
         id: 'workflow',
@@ -148,8 +148,8 @@ export function SchedulesPage() {
   );
 }
 
-/** Its times in words; as they are written on hover. */
-function When({ schedule: { cronExpression, timezone } }: { schedule: Schedule }) {
+/** The schedule's times in words; the tooltip shows the cron expression and the time zone. */
+function ScheduleTimes({ schedule: { cronExpression, timezone } }: { schedule: Schedule }) {
   const words = cronInWords(cronExpression)?.replace(/\.$/, '');
   return (
     <span title={`${cronExpression} (${timezone})`}>
@@ -168,7 +168,7 @@ function ScheduleCard(schedule: Schedule) {
       }
       aside={<StatusMark status={schedule.enabled ? 'enabled' : 'disabled'} />}
       facts={[
-        <When key="when" schedule={schedule} />,
+        <ScheduleTimes key="when" schedule={schedule} />,
         schedule.nextRunAt && (
           <span key="next">
             next <Time at={schedule.nextRunAt} relative />

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'react';
 import { type AuditEntry, type AuditList, auditList } from '../../api/generated';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
-import { turnsWrittenOut } from '../../format/one-direction';
+import { escapeDirectionMarks } from '../../format/one-direction';
 import { Dialog } from '../../ui/dialog';
 import { Empty, Facts } from '../../ui/page';
 import { SearchBox } from '../../ui/search-box';
@@ -23,8 +23,8 @@ export function Audit() {
     action,
     actorId,
     targetId,
-    from: momentOf(from, '00:00:00'),
-    to: momentOf(to, '23:59:59.999'),
+    from: dayBoundary(from, '00:00:00'),
+    to: dayBoundary(to, '23:59:59.999'),
   };
   const list = useList({
     queryKey: ['audit', filter],
@@ -97,7 +97,7 @@ function columnsWith(show: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
       meta: { className: 'max-xl:hidden' },
       cell: ({ row: { original } }) => (
         <bdi className="font-mono text-xs text-dim">
-          {turnsWrittenOut(JSON.stringify(original.changes).slice(0, 300))}
+          {escapeDirectionMarks(JSON.stringify(original.changes).slice(0, 300))}
         </bdi>
       ),
     },
@@ -134,7 +134,7 @@ function nameOf({ actor: { email, kind, id } }: AuditEntry): string {
 }
 
 /** Converts a day in the viewer's time zone to the time at which it starts or ends. */
-function momentOf(day: string | undefined, clock: string): string | undefined {
+function dayBoundary(day: string | undefined, clock: string): string | undefined {
   const moment = new Date(`${day}T${clock}`);
   return day && !Number.isNaN(moment.getTime()) ? moment.toISOString() : undefined;
 }

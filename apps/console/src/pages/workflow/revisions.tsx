@@ -17,7 +17,7 @@ import { ConfirmDialog } from '../../ui/dialog';
 import { ErrorNote } from '../../ui/error-note';
 import { Panel, Skeleton } from '../../ui/page';
 import { toast } from '../../ui/toast';
-import { detailsOf, idOf, titleOf } from './steps/step-words';
+import { summarizeStep, idOf, titleOf } from './steps/step-words';
 import type { Content } from './use-editing';
 
 /** The revisions of a workflow. Each can be compared with the current one and restored. */
@@ -105,11 +105,11 @@ function Difference({ id, revision, against }: { id: string; revision: number; a
   const lines = [
     ...variables.added.map((name) => `+ variable ${name}`),
     ...variables.removed.map((name) => `- variable ${name}`),
-    ...steps.added.map((step) => `+ step ${idOf(step)}: ${titleOf(step)} ${detailsOf(step)}`),
-    ...steps.removed.map((step) => `- step ${idOf(step)}: ${titleOf(step)} ${detailsOf(step)}`),
+    ...steps.added.map((step) => `+ step ${idOf(step)}: ${titleOf(step)} ${summarizeStep(step)}`),
+    ...steps.removed.map((step) => `- step ${idOf(step)}: ${titleOf(step)} ${summarizeStep(step)}`),
     ...steps.changed.flatMap(({ id: step, before, after }) => [
-      `- step ${step}: ${titleOf(before)} ${detailsOf(before)}`,
-      `+ step ${step}: ${titleOf(after)} ${detailsOf(after)}`,
+      `- step ${step}: ${titleOf(before)} ${summarizeStep(before)}`,
+      `+ step ${step}: ${titleOf(after)} ${summarizeStep(after)}`,
     ]),
     ...steps.moved.map((step) => `  step ${step} is elsewhere`),
     ...(script === '' ? [] : script.split('\n')),

@@ -28,7 +28,7 @@ export interface Editing {
 export function useEditing(workflow: Versioned<Workflow>): Editing {
   const { id } = workflow;
   const client = useQueryClient();
-  const [base, setBase] = useState(() => kept(workflow));
+  const [base, setBase] = useState(() => withoutFrameUrls(workflow));
   const [content, setContent] = useState(() => contentOf(base));
   const [{ scriptAtFirst, turn }, setEditor] = useState({ scriptAtFirst: base.script, turn: 0 });
   const begin = (from: Versioned<Workflow>) => {
@@ -42,13 +42,13 @@ export function useEditing(workflow: Versioned<Workflow>): Editing {
   });
   const isChanged = !isSame(content, contentOf(base));
   const isNewer = workflow.etag !== base.etag && workflow.revision >= base.revision;
-  const hasOtherContent = isNewer && !isSame(contentOf(kept(workflow)), contentOf(base));
+  const hasOtherContent = isNewer && !isSame(contentOf(withoutFrameUrls(workflow)), contentOf(base));
   // An editor without changes shows the newest revision. A new name alone does not reset it.
-  if (isNewer && !hasOtherContent) setBase(kept(workflow));
-  else if (isNewer && !isChanged) begin(kept(workflow));
+  if (isNewer && !hasOtherContent) setBase(withoutFrameUrls(workflow));
+  else if (isNewer && !isChanged) begin(withoutFrameUrls(workflow));
 
-  /** Edits that were made during the save are changes to the saved revision. */
-  const goOn = (sent: Content, saved: Versioned<Workflow>) => {
+  /** Continues from the saved revision. Edits that were made during the save remain as unsaved changes to it. */
+  const continueFrom = (sent: Content, saved: Versioned<Workflow>) => {
     const { current: now } = written;
     const kept = contentOf(saved);
     const next: Content = {
@@ -63,10 +63,10 @@ export function useEditing(workflow: Versioned<Workflow>): Editing {
 
   const path = { id };
   const { save, conflict } = useVersionedSave<Workflow, SaveWorkflowBody & Pick<Partial<Workflow>, 'name'>>({
-    read: async () => kept(await withEtag((options) => workflowsRead({ ...options, path }))),
+    read: async () => withoutFrameUrls(await withEtag((options) => workflowsRead({ ...options, path }))),
     write: async (body, ifMatch) => {
       const headers = { 'If-Match': ifMatch };
-      return kept(await withEtag((options) => workflowsSave({ ...options, path, body, headers })));
+      return withoutFrameUrls(await withEtag((options) => workflowsSave({ ...options, path, body, headers })));
     },
     labels: { script: 'Script', steps: 'Steps', variables: 'Variables', name: 'Name' },
   });
@@ -77,10 +77,10 @@ export function useEditing(workflow: Versioned<Workflow>): Editing {
     isChanged,
     isBehind: hasOtherContent && isChanged,
     edit: (part) => setContent((before) => ({ ...before, ...part })),
-    discard: () => begin(kept(workflow)),
+    discard: () => begin(withoutFrameUrls(workflow)),
     save: async () => {
       const { current, isMine } = await save(content, base);
-      if (isMine) goOn(content, current);
+      if (isMine) continueFrom(content, current);
       else begin(current);
       await client.invalidateQueries({ queryKey: workflowQuery(id).queryKey });
       void client.invalidateQueries({ queryKey: ['workflows'] });
@@ -94,8 +94,8 @@ function contentOf({ script, steps, variables }: Workflow): Content {
   return { script, steps, variables };
 }
 
-/** The step as stored. The URL of its frame is presigned for an hour and does not belong to the step. */
-function kept<W extends Workflow>(workflow: W): W {
+/** Returns the workflow with its steps as stored, without the presigned URLs of their video frames. */
+function withoutFrameUrls<W extends Workflow>(workflow: W): W {
   return { ...workflow, steps: workflow.steps.map(({ frameUrl: _lent, ...step }) => step) };
 }
 

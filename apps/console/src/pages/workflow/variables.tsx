@@ -9,7 +9,7 @@ export function Variables({ editing, mayEdit }: { editing: Editing; mayEdit: boo
   const { variables } = editing.content;
   const [text, setText] = useState(variables.join(', '));
   // Shows changes from elsewhere but keeps the typed text, including its commas.
-  if (namesIn(text).join() !== variables.join()) setText(variables.join(', '));
+  if (parseNames(text).join() !== variables.join()) setText(variables.join(', '));
   if (!mayEdit) return <Panel title="Variables">{variables.join(', ') || '–'}</Panel>;
   return (
     <Panel title="Variables">
@@ -25,7 +25,7 @@ export function Variables({ editing, mayEdit }: { editing: Editing; mayEdit: boo
         spellCheck={false}
         onChange={({ target }) => {
           setText(target.value);
-          editing.edit({ variables: namesIn(target.value) });
+          editing.edit({ variables: parseNames(target.value) });
         }}
       />
       <p id={`${id}-hint`} className="mt-1 text-xs text-dim">
@@ -35,6 +35,6 @@ export function Variables({ editing, mayEdit }: { editing: Editing; mayEdit: boo
   );
 }
 
-function namesIn(text: string): string[] {
+function parseNames(text: string): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }

@@ -43,7 +43,7 @@ export function FromFilmDialog({ close }: { close: () => void }) {
   const uploadKeyOf = async (film: File): Promise<string> => {
     const known = sent.get(film);
     if (known) return known;
-    const ticket = await videoAnalysesUpload({ body: { contentType: typeOf(film), size: film.size } });
+    const ticket = await videoAnalysesUpload({ body: { contentType: contentTypeOf(film), size: film.size } });
     await putObject(ticket, film);
     sent.set(film, ticket.uploadKey);
     return ticket.uploadKey;
@@ -101,6 +101,6 @@ export function FromFilmDialog({ close }: { close: () => void }) {
   );
 }
 
-function typeOf({ type }: File): string {
+function contentTypeOf({ type }: File): string {
   return type.startsWith('video/') ? type : 'video/mp4';
 }

@@ -76,8 +76,8 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
       onSubmit={(values) => {
         const body: AutopilotBody = {
           action: 'start',
-          ...(task.trim() ? { task: taskOf(task) } : { intent: values.text('intent') }),
-          inputs: inputsOf(values.exact('inputs')),
+          ...(task.trim() ? { task: parseTask(task) } : { intent: values.text('intent') }),
+          inputs: parseInputs(values.exact('inputs')),
           vaultKeys: values
             .text('vaultKeys')
             .split(/[\s,]+/)
@@ -109,7 +109,7 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
           <Field
             label="Description"
             name="intent"
-            hint="What to do, and the first page’s address. Use names for values that vary, such as CLAIM_ID."
+            hint="Describe the task and name the address of the first page. For a value that changes from run to run, write a name such as CLAIM_ID."
           >
             {(control) => (
               <textarea {...control} rows={4} required={!task.trim()} maxLength={8000} className={inputClass} />
@@ -159,7 +159,7 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
       <TextField
         label="Secrets"
         name="vaultKeys"
-        hint="Names of the vault entries that the steps may use, separated by commas. No model receives their values."
+        hint="Names of the vault entries that the steps may use, separated by commas. Their values are never sent to a language model."
         autoComplete="off"
       />
       <TextField label="Name of the new workflow" name="workflowName" maxLength={200} autoComplete="off" />
@@ -184,27 +184,27 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
   );
 }
 
-function taskOf(text: string): AutopilotTask {
+function parseTask(text: string): AutopilotTask {
   try {
     return JSON.parse(text) as AutopilotTask;
   } catch (error) {
-    throw refused('task', (error as Error).message);
+    throw fieldError('task', (error as Error).message);
   }
 }
 
-function inputsOf(text: string): Record<string, string> {
+function parseInputs(text: string): Record<string, string> {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return Object.fromEntries(
     lines.map((line) => {
       const [, name, value] = /^\s*([^=\s]+)\s*=(.*)$/.exec(line) ?? [];
-      if (!name) throw refused('inputs', `“${line.trim().slice(0, 40)}” is not in the form NAME=value.`);
+      if (!name) throw fieldError('inputs', `“${line.trim().slice(0, 40)}” is not in the form NAME=value.`);
       return [name, value!.trim()];
     }),
   );
 }
 
-/** A validation error in the service's format, for a value that cannot be sent to it. */
-function refused(field: string, message: string): ApiError {
+/** Returns an error of a form field in the format of the service's errors, for a text that cannot be parsed. */
+function fieldError(field: string, message: string): ApiError {
   const detail = 'One of the fields is not valid.';
   return new ApiError(400, { code: 'invalid_payload', detail, errors: [{ field, message }] });
 }

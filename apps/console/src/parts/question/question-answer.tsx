@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { type AnswerQuestionBody, type Question, questionsAnswer, questionsDecline } from '../../api/generated';
-import { oneDirection } from '../../format/one-direction';
+import { withoutDirectionMarks } from '../../format/one-direction';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { CheckField, Form, SelectField, TextAreaField, TextField, type Values } from '../../ui/form';
@@ -58,7 +58,7 @@ export function AnswerForm({ question, answer, children }: AnswerFormProps) {
   const choices = choicesOf(question);
   if (!choices) {
     return (
-      <Form submit="Answer" actions={children} onSubmit={(values) => answer(answerIn(question, values))}>
+      <Form submit="Answer" actions={children} onSubmit={(values) => answer(readAnswer(question, values))}>
         <AnswerFields question={question} />
       </Form>
     );
@@ -146,17 +146,17 @@ function AnswerFields({ question }: { question: Asked }) {
 }
 
 function FieldOf({ field: { name, label, type, choices = [], required } }: { field: FormField }) {
-  const field = { label: oneDirection(label), name: `answer.${name}` };
+  const field = { label: withoutDirectionMarks(label), name: `answer.${name}` };
   if (type === 'boolean') return <CheckField {...field} initial={false} />;
   if (type === 'choice') {
-    const options = choices.map((value) => ({ value, label: oneDirection(value) }));
+    const options = choices.map((value) => ({ value, label: withoutDirectionMarks(value) }));
     const none = { value: '', label: required ? 'Choose …' : 'None' };
     return <SelectField {...field} required={required} options={[none, ...options]} />;
   }
   return <TextField {...field} required={required} type={type} step="any" autoComplete="off" />;
 }
 
-function answerIn(question: Asked, values: Values): Answer {
+function readAnswer(question: Asked, values: Values): Answer {
   if (question.kind !== 'form') return values.text('answer');
   return Object.fromEntries(
     fieldsOf(question).flatMap(({ name, type }): [string, unknown][] => {

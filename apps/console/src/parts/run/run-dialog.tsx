@@ -92,7 +92,7 @@ function RunForm({ workflow, agentId, values: initial = {}, onOpenChange }: RunF
           return { name, isEmpty, value: isEmpty ? '' : values.exact(`variables.${name}`) };
         });
         const untouched = entries.filter(({ isEmpty, value }) => value === '' && !isEmpty);
-        if (untouched.length > 0) throw emptyFields(untouched.map(({ name }) => name));
+        if (untouched.length > 0) throw emptyFieldsError(untouched.map(({ name }) => name));
         const variables = Object.fromEntries(entries.map(({ name, value }) => [name, value]));
         const concurrencyKeys = readConcurrencyKeys(values);
         const body = { workflowId: workflow.id, agentId: values.text('agentId'), variables, concurrencyKeys };
@@ -136,7 +136,7 @@ function VariableField({ name, initial }: { name: string; initial: string | unde
   );
 }
 
-function emptyFields(names: string[]): ApiError {
+function emptyFieldsError(names: string[]): ApiError {
   const errors = names.map((name) => ({
     field: `variables.${name}`,
     message: 'Enter a value, or select “Empty on purpose”.',

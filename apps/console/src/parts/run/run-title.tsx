@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import type { Job } from '../../api/generated';
 import { partsOfError } from '../../format/error-text';
-import { oneDirection } from '../../format/one-direction';
+import { withoutDirectionMarks } from '../../format/one-direction';
 import { shortId } from '../names';
 
 /** Title of a run: the names of its workflow and of its subject. */
 export function titleOfRun({ workflowName, subject }: Pick<Job, 'workflowName' | 'subject'>): string {
-  return [workflowName, subject].flatMap((part) => (part ? [oneDirection(part)] : [])).join(' · ');
+  return [workflowName, subject].flatMap((part) => (part ? [withoutDirectionMarks(part)] : [])).join(' · ');
 }
 
 /** A link to a run with its title and the end of its id. */

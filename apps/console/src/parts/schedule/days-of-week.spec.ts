@@ -4,7 +4,7 @@ const hours = (now: string, zone: string) =>
   daysOfWeek(new Date(now), zone).map(({ from, to }) => (to - from) / 3_600_000);
 
 describe('the days of a week', () => {
-  it('start with today in the time zone, and follow each other without a gap', () => {
+  it('the days of a week start with today in the time zone, and follow each other without a gap', () => {
     const days = daysOfWeek(new Date('2026-01-01T03:00:00Z'), 'America/Chicago');
     expect(new Date(days[0]!.from).toISOString()).toBe('2025-12-31T06:00:00.000Z');
     expect(days.slice(1).every(({ from }, at) => from === days[at]!.to)).toBe(true);
@@ -17,7 +17,7 @@ describe('the days of a week', () => {
     ['Australia/Lord_Howe', '2026-04-02T12:00:00Z', 24.5, 'clocks go back: 30 min is repeated'],
     // Midnight itself is skipped in this time zone.
     ['America/Santiago', '2026-09-03T12:00:00Z', 23, 'clocks go forward: 1 h is missing'],
-  ])('have 23 to 25 hours when the clocks of %s change after %s', (zone, now, odd, words) => {
+  ])('a day has 23 to 25 hours when the clocks of %s change after %s', (zone, now, odd, words) => {
     expect(hours(now, zone).filter((length) => length !== 24)).toEqual([odd]);
     const [changed] = daysOfWeek(new Date(now), zone).filter(({ clockChange }) => clockChange);
     expect(changed!.clockChange).toBe(words);

@@ -18,12 +18,12 @@ export function daysOfWeek(now: Date, timeZone: string): WeekDay[] {
   for (let from = startOfDay(now.getTime(), timeZone); days.length < 7; from = days.at(-1)!.to) {
     const to = startOfDay(from + dayMs + 12 * hourMs, timeZone);
     const minutes = Math.round((to - from - dayMs) / 60_000);
-    days.push({ label: label.format(from), from, to, clockChange: changeOf(minutes) });
+    days.push({ label: label.format(from), from, to, clockChange: describeClockChange(minutes) });
   }
   return days;
 }
 
-function changeOf(minutes: number): string | null {
+function describeClockChange(minutes: number): string | null {
   if (minutes === 0) return null;
   const size = Math.abs(minutes) % 60 === 0 ? `${Math.abs(minutes) / 60} h` : `${Math.abs(minutes)} min`;
   return minutes < 0 ? `clocks go forward: ${size} is missing` : `clocks go back: ${size} is repeated`;

@@ -85,7 +85,7 @@ export function Week({ schedules }: { schedules: Schedule[] }) {
 interface DayProps {
   day: WeekDay;
   runs: Planned[];
-  /** Text of a day without runs. */
+  /** Text that is shown for a day without runs. */
   nothing: string;
   zone: string;
 }

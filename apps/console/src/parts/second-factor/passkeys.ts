@@ -18,7 +18,7 @@ export async function addPasskey(name: string): Promise<Passkey> {
   requireBrowser();
   const options = await passkeysOptions();
   requireHost(options.rp['id'] as string);
-  const response = await asked(() =>
+  const response = await promptForCredential(() =>
     navigator.credentials.create({
       publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(
         options as unknown as PublicKeyCredentialCreationOptionsJSON & PasskeyCreationOptions,
@@ -33,7 +33,7 @@ export async function askForPasskey(): Promise<Record<string, unknown>> {
   requireBrowser();
   const options = await passkeysSignInOptions();
   requireHost(options.rpId);
-  return asked(() =>
+  return promptForCredential(() =>
     navigator.credentials.get({
       publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(
         options as unknown as PublicKeyCredentialRequestOptionsJSON & PasskeyRequestOptions,
@@ -44,7 +44,7 @@ export async function askForPasskey(): Promise<Record<string, unknown>> {
 
 function requireBrowser(): void {
   if (hasPasskeys()) return;
-  throw refusal(
+  throw passkeyError(
     'Passkeys are not available on this page. They need a recent browser, and a page over https or on localhost.',
   );
 }
@@ -54,17 +54,17 @@ function requireHost(name: string): void {
   const { hostname, protocol, port } = location;
   if (hostname === name || hostname.endsWith(`.${name}`)) return;
   const place = name === 'localhost' ? `${protocol}//localhost${port ? `:${port}` : ''}` : `https://${name}`;
-  throw refusal(`Passkeys of this service work at ${place} and not at ${hostname}. Open the console there.`);
+  throw passkeyError(`Passkeys of this service work at ${place} and not at ${hostname}. Open the console there.`);
 }
 
-async function asked(ask: () => Promise<Credential | null>): Promise<Record<string, unknown>> {
+async function promptForCredential(ask: () => Promise<Credential | null>): Promise<Record<string, unknown>> {
   try {
     const credential = await ask();
     return (credential as PublicKeyCredential).toJSON() as unknown as Record<string, unknown>;
   } catch (error) {
     if (isApiError(error)) throw error;
     const name = error instanceof DOMException ? error.name : '';
-    throw refusal(
+    throw passkeyError(
       name === 'InvalidStateError'
         ? 'This device has a passkey of yours already.'
         : 'The browser provided no passkey: it was declined, took too long, or does not exist. Try again.',
@@ -72,6 +72,6 @@ async function asked(ask: () => Promise<Credential | null>): Promise<Record<stri
   }
 }
 
-function refusal(detail: string): ApiError {
+function passkeyError(detail: string): ApiError {
   return new ApiError(0, { code: 'no_passkey', detail });
 }

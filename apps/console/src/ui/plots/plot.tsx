@@ -28,7 +28,7 @@ export function Plot({ height, data, look, pick }: PlotProps) {
   useEffect(() => {
     const element = host.current!;
     const style = getComputedStyle(element);
-    const color = (name: string) => resolved(element, style.getPropertyValue(`--color-${name}`));
+    const color = (name: string) => resolveColor(element, style.getPropertyValue(`--color-${name}`));
     const options = latest.current.look(color);
     const plot = new uPlot({ ...options, width: element.clientWidth || 300, height }, data, element);
     const press = () => typeof plot.cursor.idx === 'number' && latest.current.pick?.(plot.cursor.idx);
@@ -46,7 +46,7 @@ export function Plot({ height, data, look, pick }: PlotProps) {
 }
 
 /** Resolves a color in the DOM, because a canvas does not support light-dark(). */
-function resolved(element: HTMLElement, value: string): string {
+function resolveColor(element: HTMLElement, value: string): string {
   const probe = document.createElement('span');
   probe.style.color = value;
   element.append(probe);

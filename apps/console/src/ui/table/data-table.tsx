@@ -126,7 +126,7 @@ export function DataTable<T>({
                   <th
                     key={id}
                     scope="col"
-                    aria-sort={sort ? orderOf(sort, sorted) : undefined}
+                    aria-sort={sort ? ariaSortOf(sort, sorted) : undefined}
                     className={`px-3 py-2 text-left text-xs font-medium text-dim first:pl-3.5 max-sm:px-2 ${className}`}
                   >
                     {sort ? (
@@ -214,7 +214,7 @@ const BodyRow = memo(function BodyRow({ row, index, height, selected }: BodyRowP
   );
 });
 
-function orderOf(field: string, sorted: string | undefined): 'ascending' | 'descending' | 'none' {
+function ariaSortOf(field: string, sorted: string | undefined): 'ascending' | 'descending' | 'none' {
   if (sorted === field) return 'ascending';
   return sorted === `-${field}` ? 'descending' : 'none';
 }

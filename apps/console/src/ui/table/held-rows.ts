@@ -1,6 +1,6 @@
 import { createContext, use, useCallback, useEffect, useState } from 'react';
 
-/** Holds the rows in their places; returns the release. */
+/** Keeps the rows of a list in their positions; returns a function that ends this. */
 const Hold = createContext<(() => () => void) | undefined>(undefined);
 export const HoldRows = Hold.Provider;
 
@@ -28,7 +28,7 @@ export function useHeldRows<T>(listed: T[], rowId: (row: T) => string, asked: st
   const [held, setHeld] = useState<Held<T> | null>(null);
   if (holders === 0 && held) setHeld(null);
   else if (holders > 0 && !held) setHeld({ rows: listed, listed, asked });
-  else if (held && held.listed !== listed) setHeld({ ...held, rows: withPlaces(held.rows, listed, rowId), listed });
+  else if (held && held.listed !== listed) setHeld({ ...held, rows: keepRowOrder(held.rows, listed, rowId), listed });
   const hold = useCallback(() => {
     setHolders((count) => count + 1);
     return () => setHolders((count) => count - 1);
@@ -36,7 +36,7 @@ export function useHeldRows<T>(listed: T[], rowId: (row: T) => string, asked: st
   return { rows: held?.asked === asked ? held.rows : listed, hold };
 }
 
-function withPlaces<T>(held: T[], listed: T[], rowId: (row: T) => string): T[] {
+function keepRowOrder<T>(held: T[], listed: T[], rowId: (row: T) => string): T[] {
   const now = new Map(listed.map((row) => [rowId(row), row]));
   const kept = held.map((row) => {
     const id = rowId(row);

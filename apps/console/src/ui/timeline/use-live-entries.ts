@@ -46,7 +46,7 @@ export interface LiveEntries {
 const pageSize = 200;
 const lookEveryMs = 300;
 /** Approximate number of entries to keep in memory; dropped entries are read again when needed. */
-const keptAtMost = 4000;
+const maxKeptEntries = 4000;
 
 /**
  * A window of a timeline's entries. At the end of the timeline it is updated live. `look` reads the new entries with
@@ -99,12 +99,12 @@ export function useLiveEntries(
     },
     [put],
   );
-  const look = useThrottled(() => work(readOn), lookEveryMs);
+  const look = useThrottled(() => work(readNewEntries), lookEveryMs);
   useEffect(() => {
     wanted.current += 1;
     put(null);
     setError(undefined);
-    void work(readOn);
+    void work(readNewEntries);
     return () => void (wanted.current += 1);
   }, [name, put, work]);
   useEffect(() => onReturn(look), [look]);
@@ -116,8 +116,8 @@ export function useLiveEntries(
     },
     [work],
   );
-  const loadOlder = useCallback(() => load(withOlder), [load]);
-  const loadNewer = useCallback(() => load(withNewer), [load]);
+  const loadOlder = useCallback(() => load(prependOlder), [load]);
+  const loadNewer = useCallback(() => load(appendNewer), [load]);
   const jump = useCallback((to: 'oldest' | 'newest') => load(to === 'oldest' ? readOldest : readNewest), [load]);
 
   return useMemo(
@@ -140,10 +140,10 @@ export function useLiveEntries(
 class GivenUp extends Error {}
 
 /** Reads from the newest entry back to the loaded ones. Does nothing if the window is not at the timeline's end. */
-async function readOn(known: State | null, source: Source): Promise<State> {
+async function readNewEntries(known: State | null, source: Source): Promise<State> {
   if (!known) return readNewest(known, source);
   if (known.newer) return known;
-  if (known.head !== null && source.unfiltered) return searchOn(known, known.head, source);
+  if (known.head !== null && source.unfiltered) return continueSearch(known, known.head, source);
   const ids = new Set(known.entries.slice(-pageSize * 2).map(({ id }) => id));
   const fresh: AgentLogEntry[] = [];
   const marks = new Map(known.marks);
@@ -152,11 +152,11 @@ async function readOn(known: State | null, source: Source): Promise<State> {
     const page = await source.page({ limit: pageSize, cursor, order: 'desc' });
     const unseen = page.entries.filter(({ id }) => !ids.has(id));
     fresh.push(...unseen);
-    mark(marks, page);
+    saveCursor(marks, page);
     const met = unseen.length < page.entries.length;
     if (met || page.nextCursor === null) break;
     // Too many new entries to close the gap: the window restarts with them.
-    if (fresh.length > keptAtMost) return { ...nothing, entries: fresh.reverse(), older: page.nextCursor, marks };
+    if (fresh.length > maxKeptEntries) return { ...nothing, entries: fresh.reverse(), older: page.nextCursor, marks };
     cursor = page.nextCursor;
   }
   if (fresh.length === 0) return known;
@@ -164,8 +164,8 @@ async function readOn(known: State | null, source: Source): Promise<State> {
 }
 
 /** Continues a search from the newest entry that it has read, because the last match may be far back. */
-async function searchOn(known: State, from: string, source: Source): Promise<State> {
-  const head = await headOf(source);
+async function continueSearch(known: State, from: string, source: Source): Promise<State> {
+  const head = await readHead(source);
   if (head === from) return known;
   const ids = new Set(known.entries.slice(-pageSize * 2).map(({ id }) => id));
   const marks = new Map(known.marks);
@@ -173,24 +173,24 @@ async function searchOn(known: State, from: string, source: Source): Promise<Sta
   for (let cursor: string | null = from; cursor !== null;) {
     const page: AgentLogList = await source.page({ limit: pageSize, cursor, order: 'asc' });
     fresh.push(...page.entries.filter(({ id }) => !ids.has(id)));
-    mark(marks, page);
+    saveCursor(marks, page);
     cursor = page.nextCursor;
   }
   return withoutOldest({ ...known, head, entries: [...known.entries, ...fresh], marks });
 }
 
 /** Cursor of the newest entry without filters; null if there is at most one entry. */
-async function headOf({ unfiltered }: Source): Promise<string | null> {
+async function readHead({ unfiltered }: Source): Promise<string | null> {
   return unfiltered && (await unfiltered({ limit: 1, order: 'desc' })).nextCursor;
 }
 
-async function withOlder(known: State | null, source: Source): Promise<State | null> {
+async function prependOlder(known: State | null, source: Source): Promise<State | null> {
   if (!known?.older) return known;
   const { fresh, onward, marks } = await readUnseen(known, known.older, 'desc', source);
   return withoutNewest({ ...known, entries: [...fresh.reverse(), ...known.entries], older: onward, marks });
 }
 
-async function withNewer(known: State | null, source: Source): Promise<State | null> {
+async function appendNewer(known: State | null, source: Source): Promise<State | null> {
   if (!known?.newer) return known;
   const { fresh, onward, marks } = await readUnseen(known, known.newer, 'asc', source);
   return withoutOldest({ ...known, entries: [...known.entries, ...fresh], newer: onward, marks });
@@ -205,7 +205,7 @@ async function readOldest(_known: State | null, source: Source): Promise<State> 
 
 async function readNewest(_known: State | null, source: Source): Promise<State> {
   // Read before the search, so that entries that arrive during the search are read again.
-  const head = await headOf(source);
+  const head = await readHead(source);
   const { fresh, onward, marks } = await readUnseen(nothing, undefined, 'desc', source);
   return { ...nothing, entries: fresh.reverse(), older: onward, head, marks };
 }
@@ -221,7 +221,7 @@ async function readUnseen(
   const marks = new Map(known);
   for (let cursor = from; ;) {
     const page = await source.page({ limit: pageSize, order, ...(cursor ? { cursor } : {}) });
-    mark(marks, page);
+    saveCursor(marks, page);
     const fresh = page.entries.filter(({ id }) => !ids.has(id));
     if (fresh.length > 0 || page.nextCursor === null) return { fresh, onward: page.nextCursor, marks };
     cursor = page.nextCursor;
@@ -229,7 +229,7 @@ async function readUnseen(
 }
 
 /** Saves a page's cursor. It is the position of the page's last entry, and can be read from in both directions. */
-function mark(marks: Map<string, string>, { entries, nextCursor }: AgentLogList): void {
+function saveCursor(marks: Map<string, string>, { entries, nextCursor }: AgentLogList): void {
   const last = entries.at(-1);
   if (last && nextCursor !== null) marks.set(last.id, nextCursor);
 }
@@ -237,8 +237,8 @@ function mark(marks: Map<string, string>, { entries, nextCursor }: AgentLogList)
 /** Drops the oldest entries beyond the window's size, up to an entry that has a cursor. */
 function withoutOldest(state: State): State {
   const { entries, marks } = state;
-  if (entries.length <= keptAtMost) return state;
-  for (let at = entries.length - keptAtMost; at > 0; at -= 1) {
+  if (entries.length <= maxKeptEntries) return state;
+  for (let at = entries.length - maxKeptEntries; at > 0; at -= 1) {
     const cursor = marks.get(entries[at]!.id);
     if (cursor !== undefined) return pruned({ ...state, entries: entries.slice(at), older: cursor });
   }
@@ -247,8 +247,8 @@ function withoutOldest(state: State): State {
 
 function withoutNewest(state: State): State {
   const { entries, marks } = state;
-  if (entries.length <= keptAtMost) return state;
-  for (let at = keptAtMost - 1; at < entries.length - 1; at += 1) {
+  if (entries.length <= maxKeptEntries) return state;
+  for (let at = maxKeptEntries - 1; at < entries.length - 1; at += 1) {
     const cursor = marks.get(entries[at]!.id);
     if (cursor !== undefined) return pruned({ ...state, entries: entries.slice(0, at + 1), newer: cursor });
   }

@@ -8,7 +8,7 @@ from PIL import Image, TiffImagePlugin
 
 from .faults import ImageFault
 
-# read_tiff() limits the size.
+# Pillow's own limit is not needed, because read_tiff() limits the size.
 Image.MAX_IMAGE_PIXELS = None
 
 # Pillow's transposition for each orientation of a TIFF: FLIP_LEFT_RIGHT 0, FLIP_TOP_BOTTOM 1, ROTATE_90 2,

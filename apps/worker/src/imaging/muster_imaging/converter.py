@@ -18,7 +18,7 @@ from .settings import read_settings
 from .tiff import read_tiff
 
 MEMORY_BYTES = 2 * 1024**3
-# Sizes above which an image is large: the size of its file, and its number of pixels.
+# An image above one of these limits is large: bytes of its file, and number of pixels.
 LARGE_FILE_BYTES = 32 * 1024 * 1024
 LARGE_PIXELS = 16_000_000
 

@@ -52,7 +52,7 @@ class Work:
         left = [image for image in images if image["ordinal"] not in self.outcomes]
         batch = []
         for image in left:
-            # Converted by an earlier worker that did not upload it.
+            # An earlier worker converted this image but did not upload it.
             if answer := self.read_made(image["ordinal"]):
                 batch.append((image["ordinal"], answer))
         made = {ordinal for ordinal, _ in batch}

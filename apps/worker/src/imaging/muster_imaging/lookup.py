@@ -25,7 +25,7 @@ _quotes = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "`": "'", 
 
 @dataclass(frozen=True)
 class Patient:
-    # Without leading zeros; None if the practice has not assigned an id.
+    # PATIMAGEID without leading zeros; None if the practice has not assigned one to the patient.
     patimageid: Optional[str]
     chart: Optional[str]
     first_name: str

@@ -178,7 +178,7 @@ class Sheet(Folder):
 
     def test_labels_are_readable_with_every_font_that_pillow_may_have(self):
         font = labels.ImageFont
-        # The font of a Pillow without FreeType.
+        # The font that a Pillow without FreeType uses.
         small = getattr(font, "load_default_imagefont", font.load_default)()
         machines = {
             "Pillow's own": {},

@@ -80,7 +80,7 @@ class DataFile(unittest.TestCase):
         found = self.read([line(filename="first"), *damaged, line(filename="last", ordinal=2, rest="|more|fields")])
         self.assertEqual(found.lines_skipped, len(damaged))
         self.assertEqual([image.filename for image in found.of_tooth[8]], ["last", "first"])
-        # Neither UTF-8 nor Windows-1252.
+        # This line is neither UTF-8 nor Windows-1252.
         self.assertEqual(self.read(line().encode() + b"\n" + line(filename="a\x81b").encode("latin1")).lines_skipped, 1)
 
     def test_a_file_that_is_cut_at_any_byte_can_be_read(self):

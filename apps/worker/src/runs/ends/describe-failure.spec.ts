@@ -27,20 +27,20 @@ describe('describeFailure', () => {
     ],
     ['the syntax error of an invalid script', 'def f(:', 'SyntaxError: invalid syntax'],
     ['the exit message', 'import sys\nprint("so far", file=sys.stderr)\nsys.exit("no such claim")', 'no such claim'],
-  ])('begins with %s', (_, script, cause) => {
+  ])('the description of a failure begins with %s', (_, script, cause) => {
     const [first, ended] = failureOf(script);
     expect([first, ended]).toEqual([cause, 'exit code 1']);
   });
 
-  it('contains only the exit code if the script wrote nothing', () => {
+  it('the description of a failure is only the exit code if the script wrote nothing', () => {
     expect(failureOf('raise SystemExit(3)')).toEqual(['exit code 3']);
   });
 
-  it('does not repeat the only line of the error output', () => {
+  it('the description of a failure does not repeat the only line of the error output', () => {
     expect(failureOf('raise SystemExit("no such claim")')).toEqual(['no such claim', 'exit code 1']);
   });
 
-  it('begins with the exception even if its trace is long', () => {
+  it('the description of a failure begins with the exception even if its trace is long', () => {
     const lines = failureOf('def f(n): return f(n + 1) if n < 500 else 1 / 0\nf(0)\n');
     expect(lines[0]).toBe('ZeroDivisionError: division by zero');
     expect(lines.length).toBeLessThan(23);

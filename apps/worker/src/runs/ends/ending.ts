@@ -1,5 +1,5 @@
 import type { RunErrorCode } from '@muster/contracts';
-import { codeOf } from '../../bundles/bundle';
+import { errorCodeOf } from '../../bundles/bundle';
 import { messageOf } from '../../protocol/service';
 
 /** Why the worker ends a run. `silent`: the end is not reported, because the service has abandoned the job. */
@@ -9,15 +9,21 @@ export type Ending = { error: string; graceMs: number } & (
 
 export const restarted = 'the worker was restarted while this ran';
 
-/** Returns the ending of a run that cannot start or cannot be watched. The error's own code is preferred. */
-export function brokenBy(error: unknown, otherwise: RunErrorCode): Ending {
-  return { status: 'failed', error: messageOf(error), errorCode: codeOf(error) ?? otherwise, graceMs: 0 };
+/**
+ * Returns the ending of a run that cannot start or cannot be watched. Its code is the error's own code, or else
+ * `otherwise`.
+ */
+export function endingOfError(error: unknown, otherwise: RunErrorCode): Ending {
+  return { status: 'failed', error: messageOf(error), errorCode: errorCodeOf(error) ?? otherwise, graceMs: 0 };
 }
 
 const byKill = 128 + 9;
 
 /** Returns the reason and the error code for an exit code, which is null if the process left none. */
-export function endOf(exitCode: number | null, hadProcess: boolean): { reason: string; errorCode: RunErrorCode } {
+export function describeExit(
+  exitCode: number | null,
+  hadProcess: boolean,
+): { reason: string; errorCode: RunErrorCode } {
   if (exitCode !== null) {
     return { reason: `exit code ${exitCode}`, errorCode: exitCode === byKill ? 'process_killed' : 'script_failed' };
   }

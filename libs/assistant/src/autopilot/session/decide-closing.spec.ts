@@ -11,21 +11,21 @@ describe('decideClosing', () => {
   };
   const action = (more: Partial<ClosingFacts>) => decideClosing({ ...facts, ...more }).action;
 
-  it('finishes a session once its browser is closed, or its machine is off or has rebooted', () => {
+  it('a session is finished once its browser is closed, or its machine is off or has rebooted', () => {
     expect(action({ closed: true })).toBe('finish');
     expect(action({ agentStatus: 'stopped' })).toBe('finish');
     expect(action({ agentStatus: 'terminated' })).toBe('finish');
     expect(action({ booted: true, closeStep: 3 })).toBe('finish');
   });
 
-  it('repeats the close of a cancelled session, then reboots its machine unless it is external, then waits', () => {
+  it('the browser of a cancelled session is closed twice, then its machine is rebooted unless it is external', () => {
     expect(action({})).toBe('again');
     expect(action({ closeStep: 2 })).toBe('reboot');
     expect(action({ closeStep: 2, provider: 'external' })).toBe('wait');
     expect(action({ closeStep: 3 })).toBe('wait');
   });
 
-  it('finishes any other session after two close commands without a confirmation', () => {
+  it('a session that was not cancelled is finished after two close commands without a confirmation', () => {
     expect(action({ to: 'completed' })).toBe('again');
     expect(action({ to: 'failed', closeStep: 2 })).toBe('finish');
   });

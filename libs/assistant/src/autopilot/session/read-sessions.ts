@@ -18,7 +18,7 @@ export interface WholeSession {
 
 interface SessionRef {
   organizationId: string;
-  /** Absent: any agent. */
+  /** Only the sessions of this agent; the sessions of all agents if absent. */
   agentId?: string;
   sessionId: string;
 }

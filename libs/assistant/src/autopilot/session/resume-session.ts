@@ -31,7 +31,7 @@ export async function resumeSession(
   const work: Work = { tx, session, steps };
   const reason = session.pausedFor?.reason;
   const current = steps[session.atStep ?? 0]!;
-  const step = stepOverride ? overridden(steps, current, stepOverride) : null;
+  const step = stepOverride ? stepToOverride(steps, current, stepOverride) : null;
   resetAttempts(current);
   // Resuming without a change approves the submit that the session stopped before.
   const isUnchanged = step === null || (step === current && isEmpty(stepOverride!));
@@ -54,14 +54,18 @@ export async function resumeSession(
   return { sessionId, status: session.status };
 }
 
-/** Resets the attempts of a step. */
+/** Allows all strategies for the step again, and lets a failed step continue. */
 function resetAttempts(step: StepRow): void {
   step.tried = [];
   step.unsure = 0;
   if (step.status === 'failed') step.status = 'running';
 }
 
-function overridden(steps: StepRow[], current: StepRow, { stepId, instruction, code, skip }: StepOverride): StepRow {
+function stepToOverride(
+  steps: StepRow[],
+  current: StepRow,
+  { stepId, instruction, code, skip }: StepOverride,
+): StepRow {
   if (skip === false) throw invalidField('stepOverride.skip', 'skip must be true or absent');
   if (skip && (instruction !== undefined || code !== undefined)) {
     throw invalidField('stepOverride.skip', 'a step that is skipped takes neither instruction nor code');

@@ -60,7 +60,7 @@ export function followSession(
   const checkAccess = () =>
     void access.holds().then(
       (holds) => holds || end(),
-      // If the database does not answer, the stream stays open and a later beat checks again.
+      // If the database does not answer, the stream stays open and the access is checked again later.
       () => undefined,
     );
 

@@ -21,8 +21,8 @@ import { taskKeyOf } from '../task/task-key';
 const defaultLimits = { steps: 50, attemptsPerStep: 5, minutes: 60, costUsd: 5 };
 
 /**
- * Starts a session on a free agent and wakes the agent if its policy allows that. The session then advances by
- * messages.
+ * Starts a session on a free agent and wakes the agent if its policy allows that. Queue messages then advance the
+ * session.
  */
 export async function startSession(
   tx: Transaction,

@@ -29,11 +29,11 @@ import { recordPageSnapshot } from './record-page-snapshot';
 import { limitReached, startNextStep } from './start-next-step';
 import { namesOf, stepAt, taskOf, type Work } from './work';
 
-/** Duration of the lease on a model request. The process that calls the model renews it; a dead process does not. */
+/** Lease on a model request, in ms. The process that calls the model renews it, so it expires if the process dies. */
 const leaseMs = 20_000;
 const renewEveryMs = 5000;
 
-/** A leased model request. Without a question, it asks for the session's task. */
+/** A leased model request: a question about a step, or if `question` is null, a request for the session's task. */
 interface ModelRequest {
   token: string;
   session: SessionRow;
@@ -43,8 +43,8 @@ interface ModelRequest {
 type ModelResult = { step: StepAnswer } | { task: AutopilotTask } | { fault: AppError };
 
 /**
- * Advances a session by one step. All state is in rows, and what a session waits for enqueues a message when it ends.
- * So if a process dies at any point, another one continues from there.
+ * Advances a session by one step. All state is in rows. When a command or a pause that the session waits for ends, a
+ * queue message advances the session further. So if a process dies at any point, another process continues there.
  */
 @Injectable()
 export class Autopilot {
@@ -60,10 +60,10 @@ export class Autopilot {
 
   async advance(sessionId: string, message?: ReceivedMessage): Promise<void> {
     try {
-      const request = await this.handle(sessionId, (work) => forward(work), message);
+      const request = await this.handle(sessionId, (work) => advancePhase(work), message);
       if (request) await this.ask(request);
     } catch (error) {
-      // The failure cannot be recorded either. The message is delivered again.
+      // Without the database, the failure cannot be recorded. The message is delivered again.
       if (isDatabaseUnavailable(error)) throw error;
       this.logger.error('could not advance an autopilot session', { err: error, sessionId });
       await retryOrFailSession(this.database, sessionId, message);
@@ -139,7 +139,7 @@ export class Autopilot {
   }
 }
 
-async function forward(work: Work): Promise<ModelRequest | void> {
+async function advancePhase(work: Work): Promise<ModelRequest | void> {
   const { tx, session } = work;
   const { commandId, status, ending } = session;
   const late = session.dueAt !== null && session.dueAt <= session.now;
@@ -154,7 +154,7 @@ async function forward(work: Work): Promise<ModelRequest | void> {
   const command = commandId ? await readCommand(tx, commandId) : null;
   if (command?.status === 'pending') {
     if (session.phase === 'close' && (await finishIfOff(work))) return;
-    // The end of the command enqueues a message. Before that, only the sweep for lost messages leads here.
+    // The end of the command will enqueue a message. This call comes from the sweep for lost messages.
     if (late) session.dueAt = new Date(session.now.getTime() + leaseMs);
     return;
   }

@@ -26,7 +26,7 @@ export async function applyAttemptResult(work: Work, command: EndedCommand): Pro
   step.extracted = { ...step.extracted, ...answer.extracted };
   if (answer.outcome === 'would_submit') return stopBeforeSubmit(work, held, answer);
   const { screenshotKey } = session.look!;
-  // A worker that was allowed to submit but stopped before it reports that nothing was submitted.
+  // If the worker was allowed to submit and stopped before the submit, it reports `submitted: false`.
   step.submitted = held.sentBefore || answer.submitted;
   const isByHand = step.codeOnce !== null;
   step.codeOnce = null;
@@ -46,7 +46,8 @@ export async function applyAttemptResult(work: Work, command: EndedCommand): Pro
 }
 
 /**
- * A person who provided code did not request a model call, which costs money. So the session asks them what to do next.
+ * Asks the person whose code failed what to do next. The model is not called, because the person did not request that
+ * and a call costs money.
  */
 function askForOtherCode(work: Work, step: StepRow): Promise<void> {
   const { taskStep } = stepAt(work);
@@ -85,13 +86,13 @@ export async function passStep(work: Work, step: StepRow, held: HeldAttempt | nu
   step.unsure = 0;
   step.lastError = null;
   step.maySubmit = false;
-  if (held) await learn(work, step, held);
+  if (held) await learnFromAttempt(work, step, held);
   appendStepEvent(work, step);
   session.passed = work.steps.filter(({ status }) => status === 'passed').length;
   return startNextStep(work);
 }
 
-async function learn({ tx, session }: Work, step: StepRow, held: HeldAttempt): Promise<void> {
+async function learnFromAttempt({ tx, session }: Work, step: StepRow, held: HeldAttempt): Promise<void> {
   const lessonRef = { organizationId: session.organizationId, taskKey: session.taskKey! };
   const previous = await findLesson(tx, lessonRef, step.stepId);
   if (held.code !== undefined) {
@@ -112,7 +113,7 @@ async function learn({ tx, session }: Work, step: StepRow, held: HeldAttempt): P
     selectors,
     extracts: (held.actions ?? []).filter(({ action }) => action === 'extract').map(({ name }) => name),
   };
-  // The stable code failed before, and is replaced now.
+  // The step counts as healed if its stable code failed in this session and is replaced now.
   const healed = step.tried.includes('stable_code') && previous !== null && previous.code !== lesson.code;
   if (healed) session.healed += 1;
   step.stableCode = lesson.code;

@@ -38,7 +38,7 @@ export async function applyOpenResult(work: Work, { status, output, error, code 
   }
   const { step, taskStep } = stepAt(work);
   const looksFirst = step.submitted && step.status === 'running';
-  if (!reused) replay(work);
+  if (!reused) resetPassedSteps(work);
   if (!looksFirst) return startNextStep(work);
   if (reused && taskStep.expect) return issueLook(tx, session, { phase: 'recheck', expect: taskStep.expect });
   return askForOutcome(work);
@@ -60,7 +60,7 @@ function recordStartError({ tx, session, steps }: Work, startError: string): voi
   ]);
 }
 
-/** Fails the session: without its start page it cannot start, and a model cannot work with an error page. */
+/** Fails the session, because its start page did not load and a model cannot work with an error page. */
 function failStart(work: Work, startError: string): Promise<void> {
   return beginEnding(work, {
     to: 'failed',
@@ -77,7 +77,7 @@ function originAt(url: string): string | null {
  * Resets the passed steps, which a new browser must repeat with what was learned. Steps that submitted something and
  * steps that a person did are not repeated.
  */
-function replay({ session, steps }: Work): void {
+function resetPassedSteps({ session, steps }: Work): void {
   for (const step of steps) {
     if (step.status !== 'passed' || step.submitted || step.byHand) continue;
     Object.assign(step, { status: 'pending', tried: [] });

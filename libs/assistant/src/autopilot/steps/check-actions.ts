@@ -6,7 +6,7 @@ import { namesOf, taskOf } from './work';
 const maxActions = 50;
 const limits = { name: 500, value: 20_000, selector: 2000, selectors: 50 };
 
-/** Returns why a browser must not execute these actions; null if it may. The worker checks the same rules again. */
+/** Returns why a browser must not execute these actions; null if they are allowed. The worker checks this again. */
 export function faultOfActions(session: SessionRow, actions: SessionAction[]): string | null {
   if (actions.length > maxActions) return `${actions.length} actions are more than the ${maxActions} of one attempt`;
   const names = namesOf(session);

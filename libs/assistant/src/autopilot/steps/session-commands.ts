@@ -14,7 +14,8 @@ import type { SessionRow } from '../session/session-row';
 import type { Work } from './work';
 
 /**
- * Opens the session's browser again after it was lost or may have been lost. Then a possible submit is checked first.
+ * Opens the session's browser again after the browser was lost or may have been lost. The held attempt is dropped; if
+ * its step may have submitted something, the page is checked before the step is tried again.
  */
 export async function loseBrowser({ tx, session }: Work): Promise<void> {
   session.held = null;

@@ -76,7 +76,7 @@ async function continueAttempt({ tx, session }: Work, step: StepRow, held: HeldA
   await issueAttempt(tx, session, held, taskStep.expect);
 }
 
-/** Marks the step before the command is issued: from then on it may have submitted something. */
+/** Records that the step may have submitted something. Call this before the command that submits is issued. */
 export function markSubmitting(step: StepRow, held: HeldAttempt): void {
   held.submitting = true;
   step.submitted = true;

@@ -10,7 +10,7 @@ type Candidate = Pick<AutopilotSessionEntity, 'id'> & { at: string };
 
 const first: Candidate = { id: nilId, at: '-infinity' };
 
-/** Time until a session gets another message: the first one may wait behind others. */
+/** Seconds until a session gets another message, because the first message may still wait in the queue. */
 const messageDelaySeconds = 5;
 
 /** Enqueues a message for each due session: its lease expired, its pause is too long, or its message was lost. */

@@ -2,7 +2,7 @@ import type { AutopilotTask, TaskStep } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import type { SessionRow, StepRow } from '../session/session-row';
 
-/** One advance of a session. The code that has it holds the session's lock and saves the session at the end. */
+/** A session that is being advanced. Its creator holds the session's lock and saves the session at the end. */
 export interface Work {
   tx: Transaction;
   session: SessionRow;

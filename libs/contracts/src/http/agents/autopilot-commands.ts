@@ -23,11 +23,13 @@ export interface OpenSession {
    * with the command, so that it never depends on the version of the worker.
    */
   program: string;
-  /** Opened first, only in a new browser. Its origin must be one of allowedOrigins. */
+  /** URL of the first page, opened only in a new browser. Its origin must be one of allowedOrigins. */
   startUrl?: string;
-  /** Origins in the format of `new URL(…).origin`. */
+  /** Origins that the session may open, in the format of `new URL(…).origin`. */
   allowedOrigins: string[];
-  /** Values of {{NAME}}. Vault keys are not among them; they are in env, and payload.secretNames lists them. */
+  /**
+   * Values that replace {{NAME}}. They do not include vault keys, which are in env and listed in payload.secretNames.
+   */
   inputs: Record<string, string>;
   /** Minutes without a command after which the browser closes; 24 hours when absent. A person may set it. */
   idleMinutes?: number;
@@ -51,20 +53,23 @@ export interface PageExpectation {
 
 export interface LookAtPage {
   sessionId: string;
-  /** The worker waits for it for at most 10 s. */
+  /** State of the page to wait for, for at most 10 s. */
   expect?: PageExpectation;
   /** Whether to take a screenshot. False omits it. */
   screenshot?: boolean;
 }
 
 export interface PageLook {
-  /** In all texts, [secret] replaces the value of a vault key. */
+  /** URL of the page. In this text and in all others, [secret] replaces the value of a vault key. */
   url: string;
   title: string;
   /** Accessibility tree, one element per line: `- button "Sign in"`. Cut at 40,000 characters. */
   tree: string;
   treeCut: boolean;
-  /** Key of a JPEG of the window, with secret fields hidden. Null if there is none; screenshotFault has the reason. */
+  /**
+   * Key of a JPEG of the window, with secret fields hidden. Null if there is no screenshot; screenshotFault contains
+   * the reason.
+   */
   screenshotKey: string | null;
   screenshotFault?: string;
   hasPasswordField: boolean;
@@ -76,7 +81,7 @@ export interface PageLooked {
   look: PageLook;
   /** URLs that the guard has blocked since the last command. */
   blocked: string[];
-  /** Whether expect matches. Present if expect was set. */
+  /** Whether the page matches expect. Present if expect was set. */
   holds?: boolean;
   /** Human-readable description of what does not match. */
   unmet?: string;
@@ -90,12 +95,15 @@ export type SelectorKind = (typeof selectorKinds)[number];
 /** One action, in the format of the model's answer for a step. */
 export interface SessionAction {
   action: SessionActionName;
-  /** extract: name of the result. */
+  /** For `extract`: name of the result. */
   name: string;
   selectors: { kind: SelectorKind; selector: string }[];
-  /** navigate: the URL. wait: milliseconds, if there is no selector. check: true or false; empty means true. */
+  /**
+   * For `navigate`: the URL. For `wait`: milliseconds, if there is no selector. For `check`: true or false; empty means
+   * true.
+   */
   value: string;
-  /** extract: whether to return all matching elements. */
+  /** For `extract`: whether to return all matching elements. */
   all: boolean;
   submits: boolean;
 }
@@ -110,7 +118,7 @@ export interface AttemptStep {
   from?: number;
   /** If false, the attempt stops before the first action that submits something irreversibly. */
   maySubmit: boolean;
-  /** The worker waits for it after the last action, for at most 10 s. */
+  /** State of the page to wait for after the last action, for at most 10 s. */
   expect?: PageExpectation;
   screenshot?: boolean;
 }
@@ -118,13 +126,13 @@ export interface AttemptStep {
 export interface SelectorCandidate {
   selector: string;
   kind: SelectorKind;
-  /** 0 to 1. */
+  /** Score of the selector from 0 to 1. */
   score: number;
   uniqueNow: boolean;
 }
 
 export interface DoneAction {
-  /** Index in `actions`. */
+  /** Index of the action in `actions`. */
   at: number;
   name: string;
   /** Selectors of the action's element, best first, with inputs as {{NAME}}. Empty if the action has no element. */
@@ -141,7 +149,7 @@ export interface StepAttempted {
    * error.
    */
   why: 'selector' | 'name' | 'address' | 'expect' | 'code' | 'page' | null;
-  /** Index of the action or statement at which the attempt stopped; their count if it did not stop. */
+  /** Index of the action or statement at which the attempt stopped; their number if the attempt did not stop. */
   at: number;
   /** Whether something was submitted irreversibly. */
   submitted: boolean;

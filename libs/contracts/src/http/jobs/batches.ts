@@ -63,8 +63,8 @@ export class CreateBatchBody extends BatchOptions {
 }
 
 /**
- * The same input as a form. Maps, numbers and flags are JSON text. A list is JSON text, text separated by commas, or
- * one field per element.
+ * The input of a batch as a form. Maps, numbers and flags are JSON text. A list is JSON text, text separated by commas,
+ * or one field per element.
  */
 export class CreateBatchForm extends BatchOptions {
   @TextField(table) file!: string;

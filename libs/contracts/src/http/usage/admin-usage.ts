@@ -28,7 +28,8 @@ export class OrganizationUsage extends UsageFigures {
 export class UsageDifference {
   @UuidField() organizationId!: string;
   @TextField({ example: '2026-01' }) month!: string;
-  @ObjectField(() => UsageFigures, { description: 'Figures of the month’s counter.' }) counted!: UsageFigures;
+  @ObjectField(() => UsageFigures, { description: 'Totals of the month, as the usage counter has them.' })
+  counted!: UsageFigures;
   @ObjectField(() => UsageFigures, { description: 'Figures computed from the usage events of the runs.' })
   events!: UsageFigures;
 }

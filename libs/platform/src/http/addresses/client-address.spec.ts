@@ -11,10 +11,10 @@ describe('the address that a request is counted under', () => {
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
     ['2001:DB8:1:2::ffff', '2001:db8:1:2::/64'],
     ['[2001:db8:1:2::7]:443', '2001:db8:1:2::/64'],
-  ])('is derived from %s as %s', (reported, counted) => expect(addressOf(reported)).toBe(counted));
+  ])('a request from %s is counted under %s', (reported, counted) => expect(addressOf(reported)).toBe(counted));
 
   it.each(['', 'unknown', 'anything at all', '1.2.3', 'x'.repeat(5000)])(
-    'is the address of the connection if the proxies report %p',
+    'a request is counted under the address of its connection if the proxies report %p',
     (reported) => expect(addressOf(reported)).toBe('192.0.2.1'),
   );
 });

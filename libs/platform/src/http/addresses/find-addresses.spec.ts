@@ -35,7 +35,7 @@ describe('the lookup of a host name', () => {
 
   const names = (more: object = {}) => new Names({ inside: false, servers, ...more });
 
-  it('queries both address families and accepts either', async () => {
+  it('the lookup of a host name queries both address families and accepts either', async () => {
     zone.set('both.test', { A: ['93.184.216.34', '93.184.216.35'], AAAA: ['2606:2800:220:1::1'] });
     zone.set('six.test', { AAAA: ['2606:2800:220:1::1'] });
     expect(await names().find('Both.test.')).toEqual([
@@ -46,12 +46,12 @@ describe('the lookup of a host name', () => {
     expect(await names().find('six.test')).toEqual([{ address: '2606:2800:220:1::1', family: 6 }]);
   });
 
-  it('finds a name of this machine in the hosts file without a query', async () => {
+  it('a name of this machine is found in the hosts file without a query', async () => {
     expect((await names().find('LOCALHOST')).map(({ address }) => address)).toContain('127.0.0.1');
     expect(queries).toEqual([]);
   });
 
-  it('reports why a name has no addresses, and private addresses are refused', async () => {
+  it('the lookup of a host name reports why there are no addresses; private addresses are refused', async () => {
     zone.set('broken.test', 'broken');
     await expect(names().find('nobody.test')).rejects.toMatchObject({ code: 'ENOTFOUND' });
     await expect(names().find('broken.test')).rejects.toMatchObject({ code: 'ESERVFAIL' });
@@ -62,13 +62,13 @@ describe('the lookup of a host name', () => {
     await expect(outbound.check('https://inside.test/hook')).rejects.toBeInstanceOf(OutboundRefused);
   });
 
-  it('uses the system’s lookup for an unknown name if internal names are allowed', async () => {
+  it('the lookup of an unknown name uses the system’s resolver if internal names are allowed', async () => {
     // The system reads this as a number.
     expect(await names({ inside: true }).find('127.1')).toEqual([{ address: '127.0.0.1', family: 4 }]);
     await expect(names().find('127.1')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('fails in time if the name servers are silent, and does not delay other lookups', async () => {
+  it('the lookup of a host name fails in time if the name servers are silent, and does not delay other lookups', async () => {
     zone.set('quick.test', { A: ['93.184.216.34'] });
     const silent = Array.from({ length: 40 }, (_, at) => names({ limitMs: 2000 }).find(`silent-${at}.test`));
     const ended = Promise.allSettled(silent);
@@ -82,7 +82,7 @@ describe('the lookup of a host name', () => {
     }
   });
 
-  it('returns the addresses of one family if the query for the other is not answered', async () => {
+  it('the lookup of a host name returns the addresses of one family if the query for the other is not answered', async () => {
     zone.set('half.test', { A: ['93.184.216.34'] });
     const before = server.listeners('message')[0]!;
     server.removeAllListeners('message');

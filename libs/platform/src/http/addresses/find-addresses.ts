@@ -77,7 +77,10 @@ export class Names {
     return found.flat();
   }
 
-  /** Covers search domains, mDNS and everything else that the system is configured for. */
+  /**
+   * Asks the system's own lookup, which covers search domains, mDNS and everything else that the system is configured
+   * for.
+   */
   private async askSystem(name: string, over: AbortSignal): Promise<FoundAddress[]> {
     const leave = await this.systemLookups.acquire(over);
     return new Promise((resolve, reject) => {
@@ -108,7 +111,10 @@ function ofFamily(resolver: Resolver, name: string, family: 4 | 6): Promise<Foun
   });
 }
 
-/** Whether the name does not exist or no server could be asked. The system may know the name all the same. */
+/**
+ * Whether the error means that the name does not exist or that no name server could be queried. The system's own lookup
+ * may still know the name.
+ */
 function isAbsence(code: string): boolean {
   return ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME', 'ENONAME'].includes(code);
 }

@@ -28,7 +28,7 @@ describe('outbound calls', () => {
   });
   beforeEach(() => (requests = []));
 
-  it('send a body and return the response, several calls on one connection', async () => {
+  it('outbound calls send a body and return the response, several calls on one connection', async () => {
     const post = { url: `http://127.0.0.1:${port}/echo`, method: 'POST', body: '{"a":"ü"}' };
     for (let i = 0; i < 3; i += 1) {
       const { status, body } = await open.fetch(post);
@@ -68,24 +68,24 @@ describe('outbound calls', () => {
     ['broadcast', '255.255.255.255'],
     ['reserved', '240.0.0.1'],
     ['a name of this machine', 'localhost'],
-  ])('never reach %s (%s)', async (_, host) => {
+  ])('outbound calls never reach %s (%s)', async (_, host) => {
     await expect(shut.fetch({ url: `http://${host}:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
     await expect(shut.check(`http://${host}:${port}/`)).rejects.toBeInstanceOf(OutboundRefused);
     expect(requests).toEqual([]);
   });
 
   it.each(['ftp://example.com/', 'file:///etc/passwd', 'gopher://example.com', 'http://', 'nonsense', 'javascript:1'])(
-    'refuse %s',
+    'outbound calls refuse the URL %s',
     async (url) => {
       await expect(shut.fetch({ url })).rejects.toBeInstanceOf(OutboundRefused);
     },
   );
 
-  it('refuse credentials in a URL', async () => {
+  it('outbound calls refuse credentials in a URL', async () => {
     await expect(open.fetch({ url: `http://a:b@127.0.0.1:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
   });
 
-  it('refuse a name that resolves to a private address after a successful check', async () => {
+  it('outbound calls refuse a name that resolves to a private address after a successful check', async () => {
     let lookups = 0;
     const rebinding = new Outbound([], () => {
       lookups += 1;
@@ -96,7 +96,7 @@ describe('outbound calls', () => {
     expect(requests).toEqual([]);
   });
 
-  it('never use a private address of a name that also has allowed addresses', async () => {
+  it('outbound calls never use a private address of a name that also has allowed addresses', async () => {
     const mixed = new Outbound(['192.0.2.0/24'], () =>
       Promise.resolve([
         { address: '127.0.0.1', family: 4 },
@@ -108,7 +108,7 @@ describe('outbound calls', () => {
     expect(requests).toEqual([]);
   });
 
-  it('reach the hosts, addresses and ranges that the deployment allows, and no others', async () => {
+  it('outbound calls reach the hosts, addresses and ranges that the deployment allows, and no others', async () => {
     const byHost = new Outbound(['localhost']);
     expect((await byHost.fetch({ url: `http://LOCALHOST:${port}/` })).status).toBe(200);
     await expect(byHost.fetch({ url: `http://127.0.0.1:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
@@ -120,7 +120,7 @@ describe('outbound calls', () => {
     byAddress.onApplicationShutdown();
   });
 
-  it('reach an internal address only for a caller from that host, by name and on a reused connection, too', async () => {
+  it('outbound calls reach an internal address only if the caller who named it is on that host', async () => {
     const named = new Outbound(['127.0.0.0/8', 'localhost', '10.0.0.0/8'], () =>
       Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
     );
@@ -137,27 +137,27 @@ describe('outbound calls', () => {
     named.onApplicationShutdown();
   });
 
-  it('do not follow redirects', async () => {
+  it('outbound calls do not follow redirects', async () => {
     expect((await open.fetch({ url: `http://127.0.0.1:${port}/redirect` })).status).toBe(302);
     expect(requests).toHaveLength(1);
   });
 
-  it('time out if no response or only a part of it arrives', async () => {
+  it('outbound calls time out if no response or only a part of it arrives', async () => {
     for (const path of ['/hang', '/trickle']) {
       const call = open.fetch({ url: `http://127.0.0.1:${port}${path}`, timeoutMs: 200 });
       await expect(call).rejects.toThrow('no answer within 200 ms');
     }
   });
 
-  it('fail if the response is larger than 1 MiB', async () => {
+  it('outbound calls fail if the response is larger than 1 MiB', async () => {
     await expect(open.fetch({ url: `http://127.0.0.1:${port}/large` })).rejects.toThrow(/longer than/);
   });
 
-  it('fail if no server listens', async () => {
+  it('outbound calls fail if no server listens', async () => {
     await expect(open.fetch({ url: 'http://127.0.0.1:1/' })).rejects.toBeInstanceOf(OutboundFailed);
   });
 
-  it('are repeated on a new connection if the reused connection was closed', async () => {
+  it('outbound calls are repeated on a new connection if the reused connection was closed', async () => {
     await open.fetch({ url: `http://127.0.0.1:${port}/` });
     server.closeIdleConnections();
     expect((await open.fetch({ url: `http://127.0.0.1:${port}/` })).status).toBe(200);

@@ -45,12 +45,12 @@ export interface OutboundStream {
   body: IncomingMessage;
 }
 
-/** The service does not call this address. Nothing was sent. */
+/** Thrown if the service may not call an address. Nothing was sent. */
 export class OutboundRefused extends Error {
   override name = 'OutboundRefused';
 }
 
-/** No complete response was received. The request may have taken effect all the same. */
+/** Thrown if no complete response was received. The request may have taken effect all the same. */
 export class OutboundFailed extends Error {
   override name = 'OutboundFailed';
 }
@@ -143,8 +143,8 @@ export class Outbound implements OnApplicationShutdown {
   }
 
   /**
-   * A loopback or private address means another machine to a client elsewhere, and may mean this service to the
-   * service.
+   * Whether the address may be called for a URL that a client at `namedFrom` specified. A loopback or private address
+   * means another machine to a client on another host, and may mean this service to the service.
    */
   private isNear(address: string, namedFrom: string | null | undefined): boolean {
     return namedFrom === undefined || this.policy.isPublic(address) || isOfHost(address, namedFrom);

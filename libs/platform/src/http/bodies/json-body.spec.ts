@@ -14,7 +14,7 @@ describe.each([
       () => 'refused',
     );
 
-  it('gives the same value as JSON.parse', async () => {
+  it('a JSON body has the same value as with JSON.parse', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 20 }), fc.constantFrom(undefined, 1, '\t'), async (value, space) => {
         const text = JSON.stringify(value, undefined, space);
@@ -24,7 +24,7 @@ describe.each([
     );
   });
 
-  it('is refused if and only if JSON.parse refuses it', async () => {
+  it('a JSON body is refused if and only if JSON.parse refuses it', async () => {
     const token = fc.constantFrom(
       ...['{', '}', '[', ']', ',', ':', '"a"', '"a":', '"\\"', '"\\\\"', '"\t"', '"\\x"', '"', '\\', ' ', '\n'],
       ...['0', '-1', '01', '1.', '1.5e3', '-', '+1', '.5', 'true', 'nul', 'null', 'false', 'NaN', '\u00a0', 'é', '"é"'],
@@ -52,7 +52,7 @@ describe.each([
     ['brackets in a string', JSON.stringify('['.repeat(500)), true],
     ['an escaped quote before brackets', JSON.stringify(`"${'['.repeat(500)}`), true],
     ['an escaped backslash that ends a string', `["\\\\",${'['.repeat(64)}${']'.repeat(64)}]`, false],
-  ])('with %s is accepted or refused by its depth alone', async (__, text, allowed) => {
+  ])('a JSON body with %s is accepted or refused by its depth alone', async (__, text, allowed) => {
     if (allowed) await parse(text);
     else await expect(parse(text)).rejects.toThrow(/deeper than 64/);
   });
@@ -61,9 +61,9 @@ describe.each([
     ['U+0000 in a value', '{"a":"\\u0000"}'],
     ['U+0000 in a key', '{"\\u0000":1}'],
     ['U+0000 in a list', '[["x\\u0000"]]'],
-  ])('with %s is refused', (__, text) => expect(parse(text)).rejects.toThrow(/U\+0000/));
+  ])('a JSON body with %s is refused', (__, text) => expect(parse(text)).rejects.toThrow(/U\+0000/));
 
-  it('may contain \\u0000 and \\ud83d as plain text', async () => {
+  it('a JSON body may contain \\u0000 and \\ud83d as plain text', async () => {
     expect(await parse('{"a":"\\\\u0000","b":"\\\\ud83d"}')).toEqual({ a: '\\u0000', b: '\\ud83d' });
   });
 
@@ -74,35 +74,35 @@ describe.each([
     '"\\ud83d\\ud83d\\ude00"',
     '"\\ude00\\ud83d"',
     '"\\\\\\ud83d"',
-  ])('with half of a surrogate pair in %s is refused', (text) =>
+  ])('a JSON body with half of a surrogate pair in %s is refused', (text) =>
     expect(parse(text)).rejects.toThrow(/half of a surrogate pair/),
   );
 
-  it('may contain whole surrogate pairs, escaped or not', async () => {
+  it('a JSON body may contain whole surrogate pairs, escaped or not', async () => {
     expect(await parse('["\\ud83d\\ude00","😀","\\uD83D\\uDE00"]')).toEqual(['😀', '😀', '😀']);
   });
 
   it.each(['{"__proto__":{}}', '{"a":{"__proto__":1}}', '{"constructor":{"prototype":{}}}', '{"\\u005f_proto__":{}}'])(
-    'with the forbidden key of %s is refused',
+    'a JSON body with the forbidden key of %s is refused',
     (text) => expect(parse(text)).rejects.toThrow(/forbidden key/),
   );
 });
 
 describe('a JSON body', () => {
-  it('must be UTF-8', async () => {
+  it('a JSON body must be UTF-8', async () => {
     await expect(parseJsonBody(Buffer.from([0x22, 0xff, 0x22]))).rejects.toThrow(/UTF-8/);
     // A single surrogate in the form that some encoders write.
     await expect(parseJsonBody(Buffer.from([0x22, 0xed, 0xa0, 0xbd, 0x22]))).rejects.toThrow(/UTF-8/);
   });
 
-  it('has its halves of surrogate pairs replaced on request, both at once and in slices', async () => {
+  it('halves of surrogate pairs in a JSON body are replaced on request, parsed both at once and in slices', async () => {
     const text = '{"\\ud83d":"a\\ude00b\\ud83d\\ude00\\\\ud83d"}';
     const expected = { '\ufffd': 'a\ufffdb😀\\ud83d' };
     expect(await parseJsonBody(Buffer.from(text), { halfPairs: 'replace' })).toEqual(expected);
     expect(await parseInSlices(text, { ...limits, halfPairs: 'replace' })).toEqual(expected);
   });
 
-  it('lets other work run while a large body is parsed, and has limits for values and names', async () => {
+  it('other work runs while a large JSON body is parsed, and the numbers of values and names are limited', async () => {
     const text = `[${'{},'.repeat(300_000)}{}]`;
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);

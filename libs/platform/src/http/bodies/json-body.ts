@@ -13,8 +13,8 @@ const maxValues = 1_000_000;
  */
 const maxNames = 20_000;
 /**
- * Maximum size in bytes for parsing at once. It takes at most ten milliseconds, whatever the content; thousands of
- * names take longest.
+ * Maximum size in bytes of a body that is parsed at once. Parsing such a body takes at most ten milliseconds, whatever
+ * its content is; thousands of names take longest.
  */
 const atOnceBytes = 64 * 1024;
 
@@ -27,7 +27,8 @@ export interface JsonOptions {
 export async function parseJsonBody(raw: Buffer, { halfPairs = 'refuse' }: JsonOptions = {}): Promise<unknown> {
   if (!isUtf8(raw)) throw invalid('The body is not valid UTF-8.');
   const isLarge = raw.length > atOnceBytes;
-  // Decoding a body of many megabytes gets a turn of its own, as joining its chunks did.
+  // A body of many megabytes is decoded in a separate turn of the event loop, because joining its chunks has used this
+  // one.
   if (isLarge) await breathe();
   const text = raw.toString('utf8').replace(/^\ufeff/, '');
   if (!isLarge) return parseAtOnce(text, halfPairs);
@@ -48,7 +49,10 @@ function parseAtOnce(input: string, halfPairs: 'refuse' | 'replace'): unknown {
   return value;
 }
 
-/** In valid UTF-8, only an escape can be half of a surrogate pair. */
+/**
+ * Matches escaped surrogate pairs, and escaped halves of pairs. In valid UTF-8, only an escape can be half of a
+ * surrogate pair.
+ */
 const escapes = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|[^])/g;
 
 function withoutHalfPairs(text: string, halfPairs: 'refuse' | 'replace'): string {

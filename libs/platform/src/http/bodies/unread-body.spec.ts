@@ -44,7 +44,7 @@ describe('a response before the body was read', () => {
   });
   afterAll(() => app.close());
 
-  it('reaches a sender that continues to send, and the connection stays usable', async () => {
+  it('a response sent before the body was read reaches the sender of the body, and the connection stays usable', async () => {
     for (let at = 0; at < 5; at += 1) {
       const head = 'POST /api/elsewhere HTTP/1.1\r\ncontent-type: application/json';
       expect(await sendAll(url, head, 8 * 1024 * 1024)).toEqual({ answers: ['404', '404'], failed: false });
@@ -54,7 +54,7 @@ describe('a response before the body was read', () => {
   it.each([
     ['with a Content-Length', `content-length: ${10 ** 12}`],
     ['with chunked encoding', 'transfer-encoding: chunked'],
-  ])('closes the connection of a sender that exceeds the limit, %s', async (_, length) => {
+  ])('a sender whose unread body exceeds the limit is disconnected, %s', async (_, length) => {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname).setMaxListeners(0);
     let over = false;

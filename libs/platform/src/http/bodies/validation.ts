@@ -49,6 +49,6 @@ function checkParam(value: unknown, name: string): unknown {
   if (!isUuid(value)) {
     throw invalidField(name, `${name} must be a UUID`, `The path's ${name} must be a UUID.`);
   }
-  // A UUID in capitals is the same id. From here on it is in lower case.
+  // A UUID in capitals is the same id, so each id is converted to lower case.
   return value.toLowerCase();
 }

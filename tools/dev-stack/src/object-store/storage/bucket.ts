@@ -34,7 +34,7 @@ export class Bucket {
     this.index.set(indexEntry(metadata, size));
   }
 
-  /** Synchronous for the same reason. A missing key is not an error, because deletes are idempotent. */
+  /** Synchronous for the same reason as `put`. A missing key is not an error, because deletes are idempotent. */
   remove(key: string, condition: WriteCondition): void {
     const existing = this.index.get(key);
     if (!existing) return;

@@ -11,7 +11,7 @@ export interface SignatureClaims {
   signedAt: Date;
   signedHeaders: string[];
   signature: string;
-  /** Only in a presigned request. */
+  /** Validity in seconds; only in a presigned request. */
   expiresSeconds?: number;
 }
 

@@ -2,7 +2,7 @@ import { S3Error } from '../errors';
 
 export interface ObjectMetadata {
   key: string;
-  /** Without quotes. */
+  /** The ETag without its quotes. */
   etag: string;
   lastModified: string;
   /** Response headers that are stored with the object, as they were sent: one character per byte. */

@@ -30,7 +30,7 @@ it.each<[string, S3ClientConfig, string, number]>([
   ['another region', { region: 'eu-west-1' }, 'AuthorizationHeaderMalformed', 400],
   ['a clock that is an hour late', { systemClockOffset: -3_600_000 }, 'RequestTimeTooSkewed', 403],
   ['a clock that is an hour early', { systemClockOffset: 3_600_000 }, 'RequestTimeTooSkewed', 403],
-])('refuses reads and writes of the SDK with %s', async (_, config, name, status) => {
+])('the object store refuses reads and writes of the SDK with %s', async (_, config, name, status) => {
   // A new client for each request, because the SDK corrects its clock after the first error.
   const get = fixture.client(config).send(new GetObjectCommand({ Bucket: BUCKET, Key: 'secret' }));
   await expect(refusal(get)).resolves.toEqual({ name, status });
@@ -38,7 +38,7 @@ it.each<[string, S3ClientConfig, string, number]>([
   await expect(refusal(put)).resolves.toEqual({ name, status });
 });
 
-it.each(['GET', 'PUT', 'HEAD', 'DELETE', 'POST'])('refuses an anonymous %s', async (method) => {
+it.each(['GET', 'PUT', 'HEAD', 'DELETE', 'POST'])('the object store refuses an anonymous %s', async (method) => {
   for (const each of [path, `/${BUCKET}`, '/', '/no-such-bucket/key', `${path}?response-content-type=text/html`]) {
     const answer = await sendRaw({ endpoint: fixture.store.endpoint, method, path: each });
     expect(answer.status).toBe(403);
@@ -64,7 +64,7 @@ it.each<[string, Partial<RawRequest>, Signing, string]>([
     { payloadHash: 'STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD' },
     'NotImplemented',
   ],
-])('checks a request with %s', async (_, request, signing, code) => {
+])('the object store checks a request with %s', async (_, request, signing, code) => {
   const method = code === '' ? 'GET' : 'PUT';
   const body = method === 'GET' ? undefined : 'x';
   const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method, path, body, ...request }, signing));
@@ -78,8 +78,8 @@ it.each<[string, (request: RawRequest) => RawRequest]>([
   ['signed header', (request) => withHeader(request, 'x-amz-meta-a', '2')],
   ['host', (request) => withHeader(request, 'host', 'elsewhere')],
   ['escapes in the path', (request) => ({ ...request, path: `/${BUCKET}/%73ecret` })],
-  ['dropped signed header', (request) => withHeader(request, 'x-amz-meta-a', undefined)],
-])('refuses a request whose %s was changed after signing', async (_, tamper) => {
+  ['set of headers', (request) => withHeader(request, 'x-amz-meta-a', undefined)],
+])('the object store refuses a request whose %s was changed after signing', async (_, tamper) => {
   const headers = { 'x-amz-meta-a': '1' };
   const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path, headers, body: 'x' });
   const answer = await sendRaw(tamper({ ...signed }));
@@ -87,9 +87,9 @@ it.each<[string, (request: RawRequest) => RawRequest]>([
 });
 
 it.each<[string, (authorization: string) => string, string]>([
-  ['nothing', () => '', 'InvalidRequest'],
-  ['Basic', () => 'Basic dXNlcjpwYXNz', 'InvalidRequest'],
-  ['version 2', () => `AWS ${CREDENTIALS.accessKeyId}:c2lnbmF0dXJl`, 'InvalidRequest'],
+  ['no value', () => '', 'InvalidRequest'],
+  ['the scheme Basic', () => 'Basic dXNlcjpwYXNz', 'InvalidRequest'],
+  ['a signature of version 2', () => `AWS ${CREDENTIALS.accessKeyId}:c2lnbmF0dXJl`, 'InvalidRequest'],
   ['no signature', (text) => text.replace(/, Signature=.*/, ''), 'AuthorizationHeaderMalformed'],
   ['an empty signature', (text) => text.replace(/Signature=.*/, 'Signature='), 'AuthorizationHeaderMalformed'],
   ['a short signature', (text) => text.slice(0, -1), 'AuthorizationHeaderMalformed'],
@@ -101,20 +101,23 @@ it.each<[string, (authorization: string) => string, string]>([
     'AuthorizationHeaderMalformed',
   ],
   ['a changed signature', (text) => text.replace(/[0-9a-f]{64}$/, '0'.repeat(64)), 'SignatureDoesNotMatch'],
-])('refuses an authorization header with %s', async (_, change, code) => {
+])('the object store refuses an authorization header with %s', async (_, change, code) => {
   const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path });
   const authorization = change(signed.headers?.['authorization'] ?? '');
   await expect(sendRaw(withHeader(signed, 'authorization', authorization))).resolves.toMatchObject({ code });
 });
 
-it.each([['20260230T000000Z'], ['2026-01-01T00:00:00Z'], ['yesterday']])('refuses the date %s', async (date) => {
-  const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path });
-  await expect(sendRaw(withHeader(signed, 'x-amz-date', date))).resolves.toMatchObject({
-    code: 'AuthorizationHeaderMalformed',
-  });
-});
+it.each([['20260230T000000Z'], ['2026-01-01T00:00:00Z'], ['yesterday']])(
+  'the object store refuses the date %s',
+  async (date) => {
+    const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path });
+    await expect(sendRaw(withHeader(signed, 'x-amz-date', date))).resolves.toMatchObject({
+      code: 'AuthorizationHeaderMalformed',
+    });
+  },
+);
 
-it('refuses a request without a date, and one without a payload hash', async () => {
+it('the object store refuses a request without a date, and one without a payload hash', async () => {
   const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path });
   for (const [name, code] of [
     ['x-amz-date', 'AccessDenied'],
@@ -124,7 +127,7 @@ it('refuses a request without a date, and one without a payload hash', async () 
   }
 });
 
-it('responds to a refused upload without waiting for its body', async () => {
+it('the object store responds to a refused upload without waiting for its body', async () => {
   const headers = { 'content-length': '1000000', expect: '100-continue' };
   const unsigned = { endpoint: fixture.store.endpoint, method: 'PUT', path, headers };
   const answer = await sendRaw(unsigned);
@@ -132,7 +135,7 @@ it('responds to a refused upload without waiting for its body', async () => {
   expect(answer.headers.connection).toBe('close');
 });
 
-it('writes no signature to its log', async () => {
+it('the object store writes no signature to its log', async () => {
   await sendRaw({ endpoint: fixture.store.endpoint, method: 'GET', path: `${path}?X-Amz-Signature=0123abcd` });
   expect(fixture.log.at(-1)).toMatch(`GET ${path} 400 AuthorizationQueryParametersError`);
   expect(fixture.log.join()).not.toContain('0123abcd');

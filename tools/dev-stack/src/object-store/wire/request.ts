@@ -5,13 +5,13 @@ import { parseRequestTarget, type RequestTarget } from './uri';
 export interface S3Request {
   method: string;
   target: RequestTarget;
-  /** Lower-case names, repeated headers joined by commas: what the signature covers. */
+  /** The headers that the signature covers, by lower-case name. Repeated headers are joined by commas. */
   sentHeaders: ReadonlyMap<string, string>;
   /** `sentHeaders`, and in a presigned request also the x-amz-* headers that the signer moved into the query. */
   headers: ReadonlyMap<string, string>;
   /** The X-Amz-* parameters of a presigned request, by lower-case name; empty otherwise. */
   presigned: ReadonlyMap<string, string>;
-  /** Every other query parameter. */
+  /** The query parameters that are not in `presigned`. */
   query: ReadonlyMap<string, string>;
   incoming: IncomingMessage;
 }

@@ -8,7 +8,7 @@ interface ComposerProps {
   isNew: boolean;
   /** Whether the assistant is answering. */
   isTalking: boolean;
-  /** Whether that answer belongs to another conversation. */
+  /** Whether the assistant is answering in another conversation. */
   isElsewhere: boolean;
   say: (message: string, autoConfirm: boolean) => Promise<void>;
   stop: () => void;

@@ -22,7 +22,7 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
   const client = useQueryClient();
   const owner = `${organization.id} ${user.id} ${agentId}`;
   const any = useChatTurn(owner);
-  const turn = any && isHere(any, sessionId) ? any : undefined;
+  const turn = any && belongsToConversation(any, sessionId) ? any : undefined;
   const isTalking = any?.state === 'running';
   const history = useHistory(agentId, sessionId, isTalking && turn !== undefined);
   const end = useRef<HTMLDivElement>(null);
@@ -31,7 +31,7 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
   useEffect(() => {
     if (fresh && !sessionId) begun(fresh);
   }, [fresh, sessionId, begun]);
-  const messages = shownWith(history.messages, turn);
+  const messages = historyWithoutTurn(history.messages, turn);
   useFollowing(end, `${messages.length} ${turn?.text.length} ${turn?.calls.length}`);
 
   const settle = useCallback(async () => {
@@ -46,7 +46,7 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
   const isKept =
     turn !== undefined &&
     turn.state !== 'running' &&
-    endsWith(history.messages, turn) &&
+    endsWithTurn(history.messages, turn) &&
     history.messages.at(-1)!.status !== 'running';
   useEffect(() => {
     if (isKept) forgetChatTurn(owner);
@@ -80,7 +80,7 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
               <Message agentId={agentId} message={{ role: 'user', content: turn.message, at: '' }} decided={settle} />
               <Message
                 agentId={agentId}
-                message={answerOf(turn)}
+                message={toAnswerMessage(turn)}
                 isComing={turn.state === 'running'}
                 decided={settle}
               />
@@ -101,21 +101,21 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
   );
 }
 
-function isHere(turn: ChatTurn, sessionId: string | undefined): boolean {
+function belongsToConversation(turn: ChatTurn, sessionId: string | undefined): boolean {
   return sessionId === undefined ? turn.state === 'running' || turn.error !== undefined : turn.sessionId === sessionId;
 }
 
-function answerOf({ text, calls, state }: ChatTurn): ChatMessage {
+function toAnswerMessage({ text, calls, state }: ChatTurn): ChatMessage {
   const status = state === 'running' ? { status: 'running' as const } : {};
   return { role: 'assistant', content: text, toolCalls: calls, at: '', ...status };
 }
 
 /** Messages of the history, without the turn that is shown live. */
-function shownWith(messages: ChatMessage[], turn: ChatTurn | undefined): ChatMessage[] {
-  return turn && endsWith(messages, turn) ? messages.slice(0, -2) : messages;
+function historyWithoutTurn(messages: ChatMessage[], turn: ChatTurn | undefined): ChatMessage[] {
+  return turn && endsWithTurn(messages, turn) ? messages.slice(0, -2) : messages;
 }
 
-function endsWith(messages: ChatMessage[], turn: ChatTurn): boolean {
+function endsWithTurn(messages: ChatMessage[], turn: ChatTurn): boolean {
   const asked = messages.at(-2);
   return asked?.role === 'user' && asked.at !== turn.lastAt && asked.content.trim() === turn.message.trim();
 }

@@ -30,7 +30,7 @@ export function ToolCall({ agentId, call, decided }: ToolCallProps) {
         <code className="font-mono text-xs break-all">{tool}</code>
         <StatusMark status={answer?.status ?? status} />
       </p>
-      {given && <Given tool={tool} values={call.arguments} open={waits} />}
+      {given && <CallArguments tool={tool} values={call.arguments} open={waits} />}
       {waits && !answer && (
         <div className="mt-2 flex flex-wrap items-center gap-2">
           <Button look="primary" busy={deciding.isPending} onClick={() => deciding.mutate(true)}>
@@ -54,7 +54,7 @@ export function ToolCall({ agentId, call, decided }: ToolCallProps) {
 }
 
 /** Shows string arguments unescaped, so that code is readable before it is approved. */
-function Given({ tool, values, open }: { tool: string; values: Record<string, unknown>; open: boolean }) {
+function CallArguments({ tool, values, open }: { tool: string; values: Record<string, unknown>; open: boolean }) {
   return (
     <details open={open} className="mt-1.5">
       <summary className="text-xs text-dim">Arguments of {tool}</summary>

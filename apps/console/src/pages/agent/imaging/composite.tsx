@@ -38,7 +38,7 @@ export function Composite({ agentId, mayAsk }: { agentId: string; mayAsk: boolea
               <TextField
                 label="Patient"
                 name="patientLookup"
-                hint="A PATIMAGEID, a chart number, or a name in the form “Last, First”."
+                hint="Enter the patient’s image id (PATIMAGEID), chart number, or name in the form “Last, First”."
                 required
                 maxLength={500}
                 autoComplete="off"
@@ -65,7 +65,7 @@ interface MadeOf {
 }
 
 function Made({ status: { status, output, error, code, compositeUrl } }: { status: ImagingCompositeStatus }) {
-  const of = output === undefined ? undefined : read(output);
+  const of = output === undefined ? undefined : parseOutput(output);
   const found = of?.teeth_found ?? [];
   return (
     <>
@@ -98,8 +98,8 @@ function Made({ status: { status, output, error, code, compositeUrl } }: { statu
   );
 }
 
-/** Parses the JSON between the markers in the command's output. Undefined if it is missing or invalid. */
-function read(output: string): MadeOf | undefined {
+/** Parses the JSON between the markers in the command's output. Returns undefined if the JSON is missing or invalid. */
+function parseOutput(output: string): MadeOf | undefined {
   const [, json] = /__IMAGING_COMP_START__([^]*?)__IMAGING_COMP_END__/.exec(output) ?? [];
   try {
     return json === undefined ? undefined : (JSON.parse(json) as MadeOf);

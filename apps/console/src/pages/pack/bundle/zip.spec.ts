@@ -12,24 +12,24 @@ const files: ZipEntry[] = [
 ];
 
 describe('a bundle in the browser', () => {
-  it('returns the files that were packed', async () => {
+  it('unpacking a zip returns the files that were packed', async () => {
     expect(await unzip(await bytesOf(await zip(files)))).toEqual(files);
   });
 
-  it('makes identical, smaller zips from identical files', async () => {
+  it('identical files make identical zips that are smaller than the files', async () => {
     const [one, other] = await Promise.all([zip(files), zip(files)]);
     expect(await bytesOf(one)).toEqual(await bytesOf(other));
     expect(one.size).toBeLessThan(700);
   });
 
-  it('makes a zip that Python can read', async () => {
+  it('Python can read a zip that the browser made', async () => {
     const program =
       'import io,sys,zipfile; z=zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read())); assert not z.testzip(); print(*z.namelist(), sep="|")';
     const names = execFileSync('python3', ['-X', 'utf8', '-c', program], { input: await bytesOf(await zip(files)) });
     expect(names.toString().trim()).toBe('main.py|lib/ärzte.json|empty');
   });
 
-  it('sends a draft with the size and digest of each file', async () => {
+  it('a draft is sent with the size and digest of each file', async () => {
     const [inventory] = await inventoryOf([{ path: 'main.py', content: encode('x = 1\n') }]);
     expect(inventory).toEqual({
       path: 'main.py',
@@ -39,14 +39,14 @@ describe('a bundle in the browser', () => {
   });
 
   it.each([
-    ['nothing', encode('')],
+    ['empty', encode('')],
     ['a text', encode('hello'.repeat(20))],
     ['half of a zip', encode('PK\x03\x04').slice(0, 4)],
-  ])('rejects a file that is %s', async (_, bytes) => {
+  ])('a file that is %s is rejected as a bundle', async (_, bytes) => {
     await expect(unzip(bytes)).rejects.toMatchObject({ code: 'bundle_rejected' });
   });
 
-  it('unpacks no more of a file than its size in the zip', async () => {
+  it('no more of a file is unpacked than its size in the zip', async () => {
     const honest = await bytesOf(await zip([{ path: 'a', content: encode('a'.repeat(1000)) }]));
     const bomb = new Uint8Array(deflateRawSync(Buffer.alloc(1_000_000)));
     const view = new DataView(honest.buffer);

@@ -16,12 +16,12 @@ const firstDay = 0x21;
 /** Reads the files of a zip without its folders. The service validates the zip again. */
 export async function unzip(bytes: Uint8Array<ArrayBuffer>): Promise<ZipEntry[]> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const end = endOf(view);
+  const end = findEndRecord(view);
   const entries: ZipEntry[] = [];
   let unpacked = 0;
   let at = numberAt(view, end + 16);
   for (let left = view.getUint16(end + 10, true); left > 0; left -= 1) {
-    if (numberAt(view, at) !== entrySignature) throw unreadable('The list of files in this zip is damaged.');
+    if (numberAt(view, at) !== entrySignature) throw bundleError('The list of files in this zip is damaged.');
     const [flags, method] = [view.getUint16(at + 8, true), view.getUint16(at + 10, true)];
     const [packedSize, size] = [numberAt(view, at + 20), numberAt(view, at + 24)];
     const [nameSize, extraSize, noteSize] = [28, 30, 32].map((place) => view.getUint16(at + place, true)) as Three;
@@ -29,10 +29,10 @@ export async function unzip(bytes: Uint8Array<ArrayBuffer>): Promise<ZipEntry[]>
     const part = numberAt(view, at + 42);
     at += 46 + nameSize + extraSize + noteSize;
     if (path.endsWith('/')) continue;
-    if (flags & 1) throw unreadable(`${path} is encrypted.`);
+    if (flags & 1) throw bundleError(`${path} is encrypted.`);
     unpacked += size;
-    if (unpacked > mostUnpacked) throw unreadable('The unpacked zip is larger than 512 MiB.');
-    if (numberAt(view, part) !== partSignature) throw unreadable(`${path} was not found at its offset in the zip.`);
+    if (unpacked > mostUnpacked) throw bundleError('The unpacked zip is larger than 512 MiB.');
+    if (numberAt(view, part) !== partSignature) throw bundleError(`${path} was not found at its offset in the zip.`);
     const from = part + 30 + view.getUint16(part + 26, true) + view.getUint16(part + 28, true);
     const packed = bytes.subarray(from, from + packedSize);
     entries.push({ path, content: await unpack(packed, { path, method, size }) });
@@ -48,40 +48,58 @@ export async function zip(entries: readonly ZipEntry[]): Promise<Blob> {
   let listSize = 0;
   for (const { path, content } of entries) {
     const name = new TextEncoder().encode(path);
-    const deflated = await through(new CompressionStream('deflate-raw'), content);
+    const deflated = await transformBytes(new CompressionStream('deflate-raw'), content);
     const isSmaller = deflated.length < content.length;
     const packed = isSmaller ? deflated : content;
     const common = [
-      ...two(20),
-      ...two(utf8Names),
-      ...two(isSmaller ? 8 : 0),
-      ...two(0),
-      ...two(firstDay),
-      ...four(crc32(content)),
-      ...four(packed.length),
-      ...four(content.length),
-      ...two(name.length),
-      ...two(0),
+      ...uint16Bytes(20),
+      ...uint16Bytes(utf8Names),
+      ...uint16Bytes(isSmaller ? 8 : 0),
+      ...uint16Bytes(0),
+      ...uint16Bytes(firstDay),
+      ...uint32Bytes(crc32(content)),
+      ...uint32Bytes(packed.length),
+      ...uint32Bytes(content.length),
+      ...uint16Bytes(name.length),
+      ...uint16Bytes(0),
     ];
-    const part = new Uint8Array([...four(partSignature), ...common]);
-    const place = [...two(0), ...two(0), ...two(0), ...four((0o100644 << 16) >>> 0), ...four(at)];
-    const entry = new Uint8Array([...four(entrySignature), 20, 3, ...common, ...place]);
+    const part = new Uint8Array([...uint32Bytes(partSignature), ...common]);
+    const place = [
+      ...uint16Bytes(0),
+      ...uint16Bytes(0),
+      ...uint16Bytes(0),
+      ...uint32Bytes((0o100644 << 16) >>> 0),
+      ...uint32Bytes(at),
+    ];
+    const entry = new Uint8Array([...uint32Bytes(entrySignature), 20, 3, ...common, ...place]);
     parts.push(part, name, packed);
     list.push(entry, name);
     at += part.length + name.length + packed.length;
     listSize += entry.length + name.length;
   }
-  const count = two(entries.length);
-  const end = [...four(endSignature), 0, 0, 0, 0, ...count, ...count, ...four(listSize), ...four(at), 0, 0];
+  const count = uint16Bytes(entries.length);
+  const end = [
+    ...uint32Bytes(endSignature),
+    0,
+    0,
+    0,
+    0,
+    ...count,
+    ...count,
+    ...uint32Bytes(listSize),
+    ...uint32Bytes(at),
+    0,
+    0,
+  ];
   return new Blob([...parts, ...list, new Uint8Array(end)], { type: 'application/zip' });
 }
 
 type Three = [number, number, number];
 
-function endOf(view: DataView): number {
+function findEndRecord(view: DataView): number {
   const oldest = Math.max(0, view.byteLength - 22 - 0xffff);
   for (let at = view.byteLength - 22; at >= oldest; at -= 1) if (numberAt(view, at) === endSignature) return at;
-  throw unreadable('This file is not a zip, or it is incomplete.');
+  throw bundleError('This file is not a zip, or it is incomplete.');
 }
 
 async function unpack(
@@ -89,14 +107,14 @@ async function unpack(
   { path, method, size }: { path: string; method: number; size: number },
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (method === 0) return packed;
-  if (method !== 8) throw unreadable(`${path} uses an unsupported compression method. Use Deflate.`);
-  const content = await through(new DecompressionStream('deflate-raw'), packed, size).catch(() => null);
-  if (content?.length !== size) throw unreadable(`${path} is damaged.`);
+  if (method !== 8) throw bundleError(`${path} uses an unsupported compression method. Use Deflate.`);
+  const content = await transformBytes(new DecompressionStream('deflate-raw'), packed, size).catch(() => null);
+  if (content?.length !== size) throw bundleError(`${path} is damaged.`);
   return content;
 }
 
 /** Returns the bytes transformed by the stream. Stops reading once the output has more than `most` bytes. */
-async function through(
+async function transformBytes(
   stream: CompressionStream | DecompressionStream,
   bytes: Uint8Array<ArrayBuffer>,
   most = Number.POSITIVE_INFINITY,
@@ -119,12 +137,12 @@ function numberAt(view: DataView, at: number): number {
   return at >= 0 && at + 4 <= view.byteLength ? view.getUint32(at, true) : 0;
 }
 
-function two(value: number): number[] {
+function uint16Bytes(value: number): number[] {
   return [value & 0xff, (value >>> 8) & 0xff];
 }
 
-function four(value: number): number[] {
-  return [...two(value & 0xffff), ...two(value >>> 16)];
+function uint32Bytes(value: number): number[] {
+  return [...uint16Bytes(value & 0xffff), ...uint16Bytes(value >>> 16)];
 }
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -139,6 +157,6 @@ function crc32(content: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-function unreadable(detail: string): ApiError {
+function bundleError(detail: string): ApiError {
   return new ApiError(422, { code: 'bundle_rejected', detail });
 }

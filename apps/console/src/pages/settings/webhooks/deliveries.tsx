@@ -85,7 +85,7 @@ function Delivery({ id, deliveryId, close }: { id: string; deliveryId: string; c
     await webhookDeliveriesRedeliver({ path });
     toast('The event is sent again.');
     close();
-    lookAgain(client, id);
+    refreshDeliveries(client, id);
   };
   const { data } = query;
   return (
@@ -140,7 +140,7 @@ function Delivery({ id, deliveryId, close }: { id: string; deliveryId: string; c
 const soonMs = 1500;
 
 /** Refreshes the deliveries after a send request: now, and once more when the result is expected. */
-export function lookAgain(client: QueryClient, id: string): void {
+export function refreshDeliveries(client: QueryClient, id: string): void {
   const look = () => void client.invalidateQueries({ queryKey: ['webhook-deliveries', id] });
   look();
   setTimeout(look, soonMs);

@@ -19,7 +19,7 @@ import { StatusMark } from '../../../ui/status-mark';
 import { SimpleList } from '../../../ui/table/simple-list';
 import { useUrlState } from '../../../ui/table/use-url-state';
 import { toast } from '../../../ui/toast';
-import { Deliveries, lookAgain } from './deliveries';
+import { Deliveries, refreshDeliveries } from './deliveries';
 import { EndpointForm } from './endpoint-form';
 
 const itemsOf = (page: WebhookEndpointList) => page.webhookEndpoints;
@@ -42,7 +42,7 @@ export function Webhooks() {
     await webhookEndpointsTest({ path: { id } });
     toast('A test event was sent.');
     change({ endpoint: id });
-    lookAgain(client, id);
+    refreshDeliveries(client, id);
   };
   const turn = async ({ id, enabled }: WebhookEndpoint) => {
     await webhookEndpointsUpdate({ path: { id }, body: { enabled: !enabled } });

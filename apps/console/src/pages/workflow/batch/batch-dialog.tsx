@@ -17,7 +17,7 @@ import { Dialog, DialogActions } from '../../../ui/dialog';
 import { ErrorNote } from '../../../ui/error-note';
 import { Field, Form, inputClass } from '../../../ui/form';
 import { LongList } from '../../../ui/table/long-list';
-import { Columns, likely, mappingOf } from './columns';
+import { Columns, findSimilarColumn, mappingOf } from './columns';
 import { readCsv } from './read-csv';
 
 const previewRows = 6;
@@ -93,7 +93,7 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
                   const rows = readCsv(text, previewRows);
                   const [names = []] = rows;
                   setPreview(rows);
-                  setMapping(mappingOf(workflow.variables, names, (name) => likely(name, names)));
+                  setMapping(mappingOf(workflow.variables, names, (name) => findSimilarColumn(name, names)));
                 });
             }}
           />

@@ -9,7 +9,7 @@ interface ColumnsProps {
 
 /** Lets the user select the column of each variable. */
 export function Columns({ variables, heads, onChoose }: ColumnsProps) {
-  if (heads.length === 0 || !isAsked(variables, heads)) return null;
+  if (heads.length === 0 || !needsMapping(variables, heads)) return null;
   return (
     <fieldset
       className="flex flex-col gap-2.5 rounded-control border border-line p-3"
@@ -25,7 +25,7 @@ export function Columns({ variables, heads, onChoose }: ColumnsProps) {
           label={name}
           name={`mapping.${name}`}
           required
-          defaultValue={likely(name, heads)}
+          defaultValue={findSimilarColumn(name, heads)}
           options={[{ value: '', label: 'Choose a column' }, ...heads.filter(Boolean)]}
         />
       ))}
@@ -40,16 +40,16 @@ export function mappingOf(
   heads: readonly string[],
   chosen: (variable: string) => string,
 ): Record<string, string> | undefined {
-  if (!isAsked(variables, heads)) return undefined;
+  if (!needsMapping(variables, heads)) return undefined;
   return Object.fromEntries(variables.map((name) => [name, chosen(name)]));
 }
 
-function isAsked(variables: readonly string[], heads: readonly string[]): boolean {
+function needsMapping(variables: readonly string[], heads: readonly string[]): boolean {
   return variables.some((name) => !heads.includes(name)) || heads.some((head) => !variables.includes(head));
 }
 
-/** Finds the column with that name or with a different spelling of it. */
-export function likely(name: string, heads: readonly string[]): string {
+/** Returns the column with the variable's name, or one that differs only in case or punctuation; '' if none. */
+export function findSimilarColumn(name: string, heads: readonly string[]): string {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
   return heads.find((head) => head === name) ?? heads.find((head) => plain(head) === plain(name)) ?? '';
 }

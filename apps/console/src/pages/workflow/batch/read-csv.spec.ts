@@ -1,6 +1,6 @@
 import { readCsv } from './read-csv';
 
-describe('a look at a CSV', () => {
+describe('the preview of a CSV', () => {
   it.each([
     [
       'A,B\n1,2\n',
@@ -18,9 +18,9 @@ describe('a look at a CSV', () => {
       ],
     ],
     ['', []],
-  ])('has its cells as they are meant: %j', (text, rows) => expect(readCsv(text, 9)).toEqual(rows));
+  ])('the CSV %j is split into its rows and cells', (text, rows) => expect(readCsv(text, 9)).toEqual(rows));
 
-  it('stops after the requested number of rows', () => {
+  it('the preview of a CSV stops after the requested number of rows', () => {
     expect(readCsv('A\n1\n2\n3\n', 2)).toEqual([['A'], ['1']]);
   });
 });

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Dialog } from '../../../ui/dialog';
 import { Field, Form, inputClass, SelectField, TextField } from '../../../ui/form';
 import type { Step } from '../use-editing';
-import { fieldsOfType, furtherOf, idOf, isAsked, newId, numberFields } from './step-words';
+import { fieldsOfType, propertiesWithoutField, idOf, fitsFormField, newId, numberFields } from './step-words';
 
 interface StepDialogProps {
   /** Undefined for a new step. */
@@ -17,7 +17,7 @@ export function StepDialog({ step, others, close, done }: StepDialogProps) {
   const [type, setType] = useState(typeof step?.['type'] === 'string' ? step['type'] : 'click');
   const fields = fieldsOfType[type] ?? [];
   const types = Object.keys(fieldsOfType);
-  const further = step ? furtherOf(step, fields) : {};
+  const further = step ? propertiesWithoutField(step, fields) : {};
   return (
     <Dialog
       open
@@ -111,5 +111,5 @@ const hints: Record<string, string> = {
 
 function valueOf(step: Step | undefined, name: string): string {
   const value = step?.[name];
-  return isAsked(name, value) ? String(value) : '';
+  return fitsFormField(name, value) ? String(value) : '';
 }

@@ -34,20 +34,20 @@ export function titleOf(step: Step): string {
 }
 
 /** Summary of a step in one line. */
-export function detailsOf(step: Step): string {
+export function summarizeStep(step: Step): string {
   const rest = Object.entries(step).filter(([name]) => !own.includes(name));
   const type = step['title'] ? [textOf(step['type'])] : [];
-  return [...type, ...rest.map(([name, value]) => `${name} ${shown(value)}`)].join(', ').slice(0, 500);
+  return [...type, ...rest.map(([name, value]) => `${name} ${formatValue(value)}`)].join(', ').slice(0, 500);
 }
 
 /** The properties of a step that have no form field. */
-export function furtherOf(step: Step, fields: readonly string[]): Step {
-  const asked = ['id', 'type', ...fields.filter((name) => isAsked(name, step[name]))];
+export function propertiesWithoutField(step: Step, fields: readonly string[]): Step {
+  const asked = ['id', 'type', ...fields.filter((name) => fitsFormField(name, step[name]))];
   return Object.fromEntries(Object.entries(step).filter(([name]) => !asked.includes(name)));
 }
 
 /** Whether the form field can represent the value without a change. */
-export function isAsked(name: string, value: unknown): value is string | number {
+export function fitsFormField(name: string, value: unknown): value is string | number {
   return typeof value === (numberFields.includes(name) ? 'number' : 'string');
 }
 
@@ -64,6 +64,6 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

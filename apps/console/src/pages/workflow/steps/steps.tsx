@@ -10,7 +10,7 @@ import { toast, toastRefused } from '../../../ui/toast';
 import type { Editing, Step } from '../use-editing';
 import { ReviewMark } from './review-mark';
 import { StepDialog } from './step-dialog';
-import { detailsOf, idOf, titleOf } from './step-words';
+import { summarizeStep, idOf, titleOf } from './step-words';
 
 interface StepsProps {
   workflow: Versioned<Workflow>;
@@ -43,7 +43,7 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
             <span className="w-6 shrink-0 text-right text-dim tabular-nums">{at + 1}</span>
             <div className="min-w-0 grow">
               <span className="font-medium">{titleOf(step)}</span>{' '}
-              <bdi className="font-mono text-xs break-all text-dim">{detailsOf(step)}</bdi>
+              <bdi className="font-mono text-xs break-all text-dim">{summarizeStep(step)}</bdi>
               <ReviewMark
                 step={step}
                 frameUrl={workflow.steps.find((each) => idOf(each) === idOf(step))?.['frameUrl']}
@@ -59,12 +59,12 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
                   {
                     label: 'Move up',
                     off: at === 0 && 'This is the first step.',
-                    run: () => put(moved(steps, at, at - 1)),
+                    run: () => put(moveStep(steps, at, at - 1)),
                   },
                   {
                     label: 'Move down',
                     off: at === steps.length - 1 && 'This is the last step.',
-                    run: () => put(moved(steps, at, at + 1)),
+                    run: () => put(moveStep(steps, at, at + 1)),
                   },
                   { label: 'Remove', danger: true, run: () => put(steps.filter((_, place) => place !== at)) },
                 ]}
@@ -78,7 +78,7 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
           step={edited.step}
           others={steps.filter((step) => !edited.step || idOf(step) !== idOf(edited.step))}
           close={() => setEdited(null)}
-          done={(step) => put(withStep(steps, edited, step))}
+          done={(step) => put(replaceStep(steps, edited, step))}
         />
       )}
     </Panel>
@@ -92,7 +92,7 @@ interface Edited {
 }
 
 /** Replaces the edited step at its current position, which another user's save may have changed. */
-function withStep(steps: Step[], { at, step: before }: Edited, step: Step): Step[] {
+function replaceStep(steps: Step[], { at, step: before }: Edited, step: Step): Step[] {
   const place = before && steps.findIndex((each, index) => (idOf(before) ? idOf(each) === idOf(before) : index === at));
   if (place === undefined || place < 0) return [...steps.slice(0, at), step, ...steps.slice(at)];
   return [...steps.slice(0, place), step, ...steps.slice(place + 1)];
@@ -115,7 +115,7 @@ function useConfirm({ id, etag }: Versioned<Workflow>): (stepId: string) => Prom
   };
 }
 
-function moved(steps: Step[], from: number, to: number): Step[] {
+function moveStep(steps: Step[], from: number, to: number): Step[] {
   const others = steps.filter((_, at) => at !== from);
   return [...others.slice(0, to), steps[from]!, ...others.slice(to)];
 }

@@ -1,0 +1,72 @@
+import { behindLock } from '@muster/testing';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
+
+describe('concurrent starts', () => {
+  let fixture: JobsFixture;
+  let agentIds: string[];
+
+  beforeAll(async () => {
+    fixture = await openJobsFixture();
+  });
+  afterAll(() => fixture.close());
+  beforeEach(async () => {
+    agentIds = [];
+    for (let count = 0; count < 5; count += 1) agentIds.push(await fixture.makeOnlineAgent());
+  });
+
+  const start = (agentId: string) => fixture.dispatch.startNext(agentId);
+  const launchAll = () => Promise.all(agentIds.map((agentId) => fixture.launch({ agentId })));
+  const commands = () =>
+    fixture.query<{ jobId: string }>(
+      `SELECT job_id FROM agent_command WHERE agent_id = ANY($1) AND kind = 'run' ORDER BY id`,
+      [agentIds],
+    );
+
+  it('concurrent dispatches start the jobs of several agents in one transaction', async () => {
+    const jobIds = await launchAll();
+    const outcomes = await Promise.all(agentIds.map(start));
+    expect(outcomes.map(({ action, jobId }) => [action, jobId])).toEqual(jobIds.map((jobId) => ['start', jobId]));
+    const rows = await commands();
+    expect(rows.map(({ jobId }) => jobId).sort()).toEqual([...jobIds].sort());
+    const entries = await fixture.query<{ transactionId: string }>(
+      `SELECT transaction_id::text FROM timeline_entry WHERE agent_id = ANY($1) AND message = 'sent to the agent'`,
+      [agentIds],
+    );
+    // The first job started at once. The others arrived while its start was in progress.
+    expect(new Set(entries.map(({ transactionId }) => transactionId)).size).toBe(2);
+    expect(entries).toHaveLength(agentIds.length);
+  });
+
+  it('a job gets one run command if its agent is dispatched several times at once', async () => {
+    const [agentId, ...others] = agentIds as [string, ...string[]];
+    await launchAll();
+    const outcomes = await Promise.all([...others, agentId, agentId, agentId].map(start));
+    expect(outcomes.filter(({ action }) => action === 'start')).toHaveLength(agentIds.length);
+    expect(await commands()).toHaveLength(agentIds.length);
+  });
+
+  it('the dispatch of several agents does not wait for an agent that another transaction has locked', async () => {
+    const [first, locked, ...others] = agentIds as [string, string, ...string[]];
+    await launchAll();
+    let besides: Promise<unknown> | undefined;
+    const [outcome] = await behindLock(
+      fixture.harness.db,
+      (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [locked]),
+      () => {
+        const starting = [first, locked, ...others].map(start);
+        besides = Promise.all(starting.filter((_, at) => at !== 1));
+        return [starting[1]!];
+      },
+      // The other agents' jobs start while this agent is still locked.
+      () => besides!,
+    );
+    expect(outcome).toMatchObject({ action: 'start' });
+    expect(await commands()).toHaveLength(agentIds.length);
+  });
+
+  it('the limit of a concurrency key applies among agents that are dispatched together', async () => {
+    for (const agentId of agentIds) await fixture.launch({ agentId, concurrencyKeys: [{ key: 'portal', limit: 2 }] });
+    await Promise.all(agentIds.map(start));
+    expect(await commands()).toHaveLength(2);
+  });
+});
