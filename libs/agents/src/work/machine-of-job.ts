@@ -1,5 +1,5 @@
 import type { TerminalJobStatus } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { RowWriter, Transaction } from '@muster/database';
 import { runEnded } from '../lifecycle/decide-idle-stop';
 
 /**
@@ -29,19 +29,37 @@ export function releaseMachine(
   agentId: string,
   { jobId, to, error }: { jobId: string; to: TerminalJobStatus; error?: string | null },
 ): void {
-  tx.defer(
-    `WITH command AS (
-       UPDATE agent_command
-       SET status = CASE WHEN $3 = 'completed' THEN 'success' ELSE 'failed' END, error = $4, finished_at = muster_now(),
-           next_push_at = NULL, payload = payload - 'script'
-       WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
-     UPDATE agent SET current_job_id = NULL, dispatched_at = NULL, last_activity_at = muster_now(),
-       last_activity = '${runEnded}'
-     WHERE id = $2 AND current_job_id = $1`,
-    [jobId, agentId, to, error ?? null],
-    'release_agent',
-  );
+  tx.deferRow(releases, [jobId, agentId, to, error ?? null]);
 }
+
+const closeCommand = (outcome: string, error: string) => `
+  UPDATE agent_command
+  SET status = CASE WHEN ${outcome} = 'completed' THEN 'success' ELSE 'failed' END, error = ${error}, finished_at = muster_now(),
+      next_push_at = NULL, payload = payload - 'script'`;
+const release = `
+  UPDATE agent SET current_job_id = NULL, dispatched_at = NULL, last_activity_at = muster_now(), last_activity = '${runEnded}'`;
+
+/** Releases the agent of each row. Several agents are locked in the order of their ids. */
+const releases: RowWriter = {
+  one: {
+    name: 'release_agent',
+    text: `WITH command AS (${closeCommand('$3', '$4')} WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
+      ${release} WHERE id = $2 AND current_job_id = $1`,
+  },
+  many: {
+    name: 'release_agents',
+    text: `WITH ended AS (
+        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS e (job_id, agent_id, outcome, error)),
+      command AS (
+        ${closeCommand('e.outcome', 'e.error')}
+        FROM ended e
+        WHERE agent_command.job_id = ANY($1) AND agent_command.job_id = e.job_id AND kind = 'run' AND agent_command.status = 'pending'),
+      held AS (
+        SELECT a.id FROM agent a JOIN ended e ON e.agent_id = a.id AND e.job_id = a.current_job_id
+        WHERE a.id = ANY($2) ORDER BY a.id FOR UPDATE OF a)
+      ${release} WHERE id IN (SELECT id FROM held)`,
+  },
+};
 
 /**
  * Records that a stop_job command clears the machine of the rest of a job. The agent gets no new work until the command

@@ -37,7 +37,7 @@ export async function runSet(works: readonly Work[], parts: SetParts): Promise<S
     }),
   );
   const isDisturbed = results.some(
-    (result, at) => result.status === 'rejected' && (members[at]!.own.hasWritten || !isRefusal(result.reason)),
+    (result, at) => result.status === 'rejected' && !isHarmless(result.reason, members[at]!.own.hasWritten),
   );
   if (shared.hasFailed || isDisturbed) return works.map(() => 'alone');
   const last = results.map((result, at) => (result.status === 'fulfilled' ? members[at]!.tx.takeLastStatements() : []));
@@ -60,7 +60,8 @@ export async function runSet(works: readonly Work[], parts: SetParts): Promise<S
   });
 }
 
-/** Whether a work was refused or must run alone. Then the transaction itself is intact. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof AppError || error instanceof RunAlone;
+/** Whether a work was refused or must run alone, without having written anything that would be committed. */
+function isHarmless(error: unknown, hasWritten: boolean): boolean {
+  if (error instanceof RunAlone && error.isUnchanged) return true;
+  return !hasWritten && (error instanceof AppError || error instanceof RunAlone);
 }

@@ -1,6 +1,7 @@
 /** Thrown by a work in a shared transaction that needs a separate transaction. The work then runs again in one. */
 export class RunAlone extends Error {
-  constructor() {
+  /** `isUnchanged`: the statements that the work has sent changed no row, so the other works can go on. */
+  constructor(readonly isUnchanged = false) {
     super('this work does not run in a shared transaction');
   }
 }

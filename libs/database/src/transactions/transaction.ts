@@ -79,10 +79,11 @@ export class Transaction {
 
   /**
    * Makes the whole work run again in a separate transaction if this one is shared. Call it before work that must not
-   * run in a shared transaction.
+   * run in a shared transaction. With `isUnchanged`, the caller knows that the statements of this work have changed no
+   * row, so the other works of the set do not have to run again.
    */
-  requireOwn(): void {
-    if (this.isShared) throw new RunAlone();
+  requireOwn({ isUnchanged = false } = {}): void {
+    if (this.isShared) throw new RunAlone(isUnchanged);
   }
 
   /** Enqueues messages: their rows are written with the commit. Equal messages are enqueued once. */

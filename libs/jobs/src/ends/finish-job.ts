@@ -18,7 +18,7 @@ import { emitEvent } from '@muster/webhooks';
 import { releaseKeys } from '../dispatch/concurrency-keys';
 import { insertJob, jobEntry } from '../launch/insert-job';
 import { countedSteps, type ProgressFacts, progressOf } from '../lists/job-progress';
-import { lockJobFirst } from '../lists/job-row';
+import { lockJob } from '../lists/job-row';
 import { closeQuestions } from '../questions/close-questions';
 import { recordRun, traceOfRun } from './record-run';
 import { retryDelay } from './retry-delay';
@@ -153,13 +153,30 @@ function enqueueNext(tx: Transaction, agentId: string): void {
   );
 }
 
+/**
+ * Ends the job's row. The lock is a separate statement, so that the steps are counted in their current state. In a
+ * shared transaction, a job that another transaction has locked must not hold up the other jobs, so it ends alone.
+ */
 async function updateEndedJob(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
-  const { organizationId, jobId, to, agentId, from = openJobStatuses } = end;
-  lockJobFirst(tx, organizationId, jobId);
-  const [row] = await tx.query<Ended>(
-    `WITH locked_job AS (
+  const { organizationId, jobId } = end;
+  const [locked, ended] = await tx.queryAll([
+    tx.isShared
+      ? { name: 'lock_job_if_free', text: `${lockJob} SKIP LOCKED`, values: [jobId, organizationId] }
+      : { name: 'lock_job', text: lockJob, values: [jobId, organizationId] },
+    {
+      name: tx.isShared ? 'finish_job_if_free' : 'finish_job',
+      text: tx.isShared ? finishIfFree : finish,
+      values: valuesOfEnd(end),
+    },
+  ]);
+  if (locked!.length === 0) tx.requireOwn({ isUnchanged: ended!.length === 0 });
+  return ended![0] as Ended | undefined;
+}
+
+const finishText = (lock: string) => `
+     WITH locked_job AS (
        SELECT id, status FROM job
-       WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE),
+       WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) ${lock}),
      moved AS (
        UPDATE job SET status = $4, finished_at = muster_now(), billed_at = muster_now(),
          started_at = CASE WHEN $5 THEN COALESCE(job.started_at, job.dispatched_at, muster_now()) ELSE job.started_at END,
@@ -178,25 +195,26 @@ async function updateEndedJob(tx: Transaction, end: JobEnd): Promise<Ended | und
             m.lineage, m.bundle, m.command_id, m.traceparent,
             m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent,
             EXISTS (SELECT FROM question q WHERE q.job_id = $1) AS has_asked, steps.*
-     FROM locked_job LEFT JOIN moved m ON m.id = locked_job.id CROSS JOIN ${countedSteps()} steps`,
-    [
-      jobId,
-      organizationId,
-      agentId ?? null,
-      to,
-      end.source === 'worker',
-      end.error ?? null,
-      codeOfEnd(end),
-      end.result === undefined || end.result === null ? null : JSON.stringify(end.result),
-      typeof end.totalCostUsd === 'number' ? microsOf(end.totalCostUsd) : null,
-      end.screenshotKey ?? null,
-      end.percent ?? null,
-      from,
-      end.incomplete?.length ? JSON.stringify(end.incomplete) : null,
-    ],
-    'finish_job',
-  );
-  return row;
+     FROM locked_job LEFT JOIN moved m ON m.id = locked_job.id CROSS JOIN ${countedSteps()} steps`;
+const finish = finishText('FOR UPDATE');
+const finishIfFree = finishText('FOR UPDATE SKIP LOCKED');
+
+function valuesOfEnd(end: JobEnd): unknown[] {
+  return [
+    end.jobId,
+    end.organizationId,
+    end.agentId ?? null,
+    end.to,
+    end.source === 'worker',
+    end.error ?? null,
+    codeOfEnd(end),
+    end.result === undefined || end.result === null ? null : JSON.stringify(end.result),
+    typeof end.totalCostUsd === 'number' ? microsOf(end.totalCostUsd) : null,
+    end.screenshotKey ?? null,
+    end.percent ?? null,
+    end.from ?? openJobStatuses,
+    end.incomplete?.length ? JSON.stringify(end.incomplete) : null,
+  ];
 }
 
 export function codeOfEnd(end: EndState): RunErrorCode | ScriptErrorCode | null {

@@ -108,8 +108,10 @@ export async function findJob(database: Database, organizationId: string, id: st
  * it.
  */
 export function lockJobFirst(tx: Transaction, organizationId: string, id: string): void {
-  tx.defer('SELECT FROM job WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId], 'lock_job');
+  tx.defer(lockJob, [id, organizationId], 'lock_job');
 }
+
+export const lockJob = 'SELECT id FROM job WHERE id = $1 AND organization_id = $2 FOR UPDATE';
 
 /**
  * Returns the organization and the agent of a job, for a caller that has only a signature and no key. The agent is null

@@ -50,7 +50,7 @@ async function applyEnd(
   const { jobId, status, error, errorCode, incomplete, result, totalCostUsd, screenshotKey } = report;
   requireOwnKey(organizationId, screenshotKey);
   const { percent } = reportedFields(report);
-  const outcome = await database.transaction({ organizationId }, async (tx) => {
+  const work = async (tx: Transaction) => {
     const ended = await finishJob(tx, {
       organizationId,
       agentId,
@@ -70,7 +70,11 @@ async function applyEnd(
     // stored nevertheless.
     if (ended && !ended.applied && incomplete?.length) recordIncomplete(tx, { organizationId, jobId, incomplete });
     return ended;
-  });
+  };
+  // A failed run may be retried, and the retry is reserved under locks of the whole organization.
+  const outcome = await (status === 'failed'
+    ? database.transaction({ organizationId }, work)
+    : database.sharedTransaction('end', { organizationId }, work, agentId ?? jobId));
   if (!outcome) return null;
   if (outcome.applied) return { accepted: true, status };
   const { previous } = outcome;

@@ -1,5 +1,5 @@
 import type { TerminalJobStatus } from '@muster/contracts';
-import { type Transaction, transposed } from '@muster/database';
+import { type RowWriter, type Transaction, transposed } from '@muster/database';
 import { monthOf } from './billing-gate';
 
 export interface EndedRun {
@@ -17,18 +17,27 @@ export interface EndedRun {
 export function recordRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): void {
   if (runs.length === 0) return;
   tx.measure(({ runsEnded }) => runs.forEach(({ outcome }) => runsEnded.inc({ outcome })));
-  tx.defer(
-    `INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, run_ms, at, counted)
-     SELECT r.job_id, 'run', $1, r.month, r.outcome, r.run_ms, r.at, false
-     FROM ${runs.length === 1 ? oneRun : manyRuns} AS r (job_id, month, outcome, run_ms, at)
-     ON CONFLICT (job_id, kind, revision) DO NOTHING`,
-    [organizationId, ...(runs.length === 1 ? columnsOf(runs[0]!) : valuesOfRuns(runs))],
-    runs.length === 1 ? 'record_run' : 'record_runs',
-  );
+  const rows = runs.map((run) => [organizationId, ...columnsOf(run)]);
+  if (rows.length === 1) tx.deferRow(runEvents, rows[0]!);
+  else tx.defer(runEvents.many.text, transposed(rows), runEvents.many.name);
 }
 
-/** Most calls are for one run. This form has a plan that does not depend on the number of rows and can be cached. */
-const oneRun = '(VALUES ($2::uuid, $3::date, $4::text, $5::bigint, $6::timestamptz))';
+const insertRuns = (from: string) => `
+  INSERT INTO usage_event (organization_id, job_id, kind, month, outcome, run_ms, at, counted)
+  SELECT r.organization_id, r.job_id, 'run', r.month, r.outcome, r.run_ms, r.at, false
+  FROM ${from} AS r (organization_id, job_id, month, outcome, run_ms, at)
+  ON CONFLICT (job_id, kind, revision) DO NOTHING`;
+const runEvents: RowWriter = {
+  one: {
+    name: 'record_run',
+    text: insertRuns('(VALUES ($1::uuid, $2::uuid, $3::date, $4::text, $5::bigint, $6::timestamptz))'),
+  },
+  many: {
+    name: 'record_runs',
+    text: insertRuns('unnest($1::uuid[], $2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::timestamptz[])'),
+  },
+};
+
 export const manyRuns = 'unnest($2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::timestamptz[])';
 
 /** Parameters of `manyRuns`, from $2 on. */
