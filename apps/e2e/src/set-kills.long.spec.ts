@@ -18,6 +18,8 @@ const gateTriggers = {
   launch: 'CREATE TRIGGER gate_launch BEFORE INSERT ON job',
   'launch’s commit': 'CREATE CONSTRAINT TRIGGER gate_launched AFTER INSERT ON job DEFERRABLE INITIALLY DEFERRED',
   start: 'CREATE TRIGGER gate_start BEFORE INSERT ON agent_command',
+  end: 'CREATE TRIGGER gate_end BEFORE INSERT ON usage_event',
+  'end’s commit': 'CREATE CONSTRAINT TRIGGER gate_ended AFTER INSERT ON usage_event DEFERRABLE INITIALLY DEFERRED',
   cost: 'CREATE TRIGGER gate_cost BEFORE INSERT ON run_cost',
   'cost’s commit': 'CREATE CONSTRAINT TRIGGER gate_commit AFTER INSERT ON run_cost DEFERRABLE INITIALLY DEFERRED',
 };
@@ -142,6 +144,12 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     return Promise.resolve();
   };
   let launching: Promise<PromiseSettledResult<unknown>[]>;
+  const endUnanswered = (ids: string[]) => {
+    const machines = worker.at(service.url);
+    ending = Promise.allSettled(ids.map((jobId) => machines.post('/api/job-webhook', { jobId, status: 'completed' })));
+    return Promise.resolve();
+  };
+  let ending: Promise<PromiseSettledResult<unknown>[]>;
 
   it('none of 32 concurrent launches has a run if the process dies before their statements execute', async () => {
     await killAtGate('launch', launchUnanswered, 'rolled back');
@@ -177,8 +185,20 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     expect(commands).toBe(callers);
   });
 
-  it('each run is costed and counted once if the process is killed while it books a set of costs', async () => {
+  it('none of 32 runs has ended if the process dies before the statements of their ends execute', async () => {
     await report(jobIds, 'running');
+    await killAtGate('end', () => endUnanswered(jobIds), 'rolled back');
+    expect(new Set((await ending).map(({ status }) => status))).toEqual(new Set(['rejected']));
+    expect(
+      await queryRow(
+        `SELECT (SELECT count(*)::int FROM job WHERE status = 'running') AS running,
+                (SELECT count(*)::int FROM usage_event) AS usage,
+                (SELECT count(*)::int FROM agent WHERE current_job_id IS NOT NULL) AS working`,
+      ),
+    ).toEqual({ running: callers, usage: 0, working: callers });
+  });
+
+  it('each run is costed and counted once if the process is killed while it books a set of costs', async () => {
     await killAtGate('cost', () => report(jobIds, 'completed'), 'rolled back');
     await untilCostsBooked(callers);
     expect(await readUsageCounter()).toEqual({ runs: callers, completed: callers, uncounted: 0, difference: 0 });
@@ -196,5 +216,31 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
       uncounted: 0,
       difference: 0,
     });
+  });
+
+  it('each run ends once if the process dies before it learns of the commit and the workers report again', async () => {
+    const more = await launchAll();
+    await untilStarted(more);
+    await report(more, 'running');
+    await killAtGate('end’s commit', () => endUnanswered(more), 'completed');
+    await ending;
+    const { ended } = await queryRow(
+      `SELECT count(*)::int - ${2 * callers} AS ended FROM usage_event WHERE kind = 'run'`,
+    );
+    expect(ended).toBeGreaterThan(0);
+    const machines = worker.at(service.url);
+    const answers = await Promise.all(
+      more.map((jobId) => machines.post('/api/job-webhook', { jobId, status: 'completed' })),
+    );
+    expect(answers.filter(({ body }) => body.accepted)).toHaveLength(callers - ended!);
+    await untilCostsBooked(3 * callers);
+    const runs = 3 * callers;
+    expect(await readUsageCounter()).toEqual({ runs, completed: runs, uncounted: 0, difference: 0 });
+    expect(
+      await queryRow(
+        `SELECT (SELECT count(*)::int FROM timeline_entry WHERE message = 'completed') AS entries,
+                (SELECT count(*)::int FROM agent WHERE current_job_id IS NOT NULL) AS working`,
+      ),
+    ).toEqual({ entries: runs, working: 0 });
   });
 });
