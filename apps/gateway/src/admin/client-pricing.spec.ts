@@ -1,6 +1,14 @@
 import { Client } from 'pg';
 import { firstIdAt, newId } from '@muster/platform';
-import { type Harness, type HttpClient, longForm, makeJob, startHarness, type Tenant } from '@muster/testing';
+import {
+  behindLock,
+  type Harness,
+  type HttpClient,
+  longForm,
+  makeJob,
+  startHarness,
+  type Tenant,
+} from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
 const path = '/api/admin/client-pricing';
@@ -235,6 +243,19 @@ describe('client pricing', () => {
     expect(
       await rows("SELECT FROM audit_entry WHERE action = 'client_pricing.backfill' AND target_id = $1", [id]),
     ).toHaveLength(3);
+  });
+
+  it('a billing backfill that waits for a change of the pricing model charges by the new model', async () => {
+    const id = await jobWith(claim('1', 'A'));
+    await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 });
+    const of = [tenant.organizationId];
+    const [answer] = await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM client_pricing_model WHERE organization_id = $1 FOR UPDATE', of),
+      () => [backfill(id)],
+      (tx) => tx.query('UPDATE client_pricing_model SET price_micros = 3000000 WHERE organization_id = $1', of),
+    );
+    expect([answer!.status, answer!.body.calculated_charge_usd]).toEqual([200, 3]);
   });
 
   it('an admin has access to the client pricing of their own organization, a super_admin to all of it', async () => {

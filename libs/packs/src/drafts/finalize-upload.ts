@@ -7,7 +7,7 @@ import { zipLimits } from '../zip/zip-limits';
 import { moveDraftHead, requireHead } from './move-draft-head';
 import { withSpool } from './spool';
 import { type DraftParts, type PreparedDraft, prepareSpooled } from './take-draft';
-import { findUpload, lockUpload } from './upload-row';
+import { findUpload, readUpload } from './upload-row';
 
 /**
  * An upload that has already become a draft (`prepared` is null), or a checked and stored upload that can become the
@@ -57,7 +57,7 @@ export async function finalizeUpload(
 ): Promise<string> {
   const { organizationId } = caller;
   const pack = await lockPack(tx, organizationId, packId);
-  const upload = await lockUpload(tx, { organizationId, packId, uploadKey: body.uploadKey });
+  const upload = await readUpload(tx, { organizationId, packId, uploadKey: body.uploadKey });
   const { runtimeBundleId: used } = upload;
   if (used) {
     if (used !== pack.draftRuntimeBundleId) {

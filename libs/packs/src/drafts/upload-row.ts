@@ -19,9 +19,9 @@ export async function findUpload(database: Database, { organizationId, packId, u
   return requireUsable(rows[0]);
 }
 
-/** Locks an upload. Waits for other calls that finalize it. */
-export async function lockUpload(tx: Transaction, { organizationId, packId, uploadKey }: Names): Promise<UploadRow> {
-  const rows = await tx.query<UploadRow>(`${select} FOR UPDATE`, [uploadKey, packId, organizationId]);
+/** Returns an upload in the transaction that finalizes it. The lock of its pack excludes other such transactions. */
+export async function readUpload(tx: Transaction, { organizationId, packId, uploadKey }: Names): Promise<UploadRow> {
+  const rows = await tx.query<UploadRow>(select, [uploadKey, packId, organizationId]);
   return requireUsable(rows[0]);
 }
 

@@ -1,0 +1,37 @@
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig, newId } from '@muster/platform';
+import { type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { claimMessage } from './claim-message';
+
+describe('claimMessage', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+
+  it('a message describes the first 20 of its events and counts the others', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const endpointId = newId();
+    const sql = (text: string, ...values: unknown[]) => harness.db.query('system', text, values);
+    await sql(
+      `INSERT INTO webhook_endpoint (id, organization_id, url, events, kind, name)
+       VALUES ($1, $2, 'https://hooks.slack.com/services/x', '{*}', 'slack', 'Front desk')`,
+      ...[endpointId, organizationId],
+    );
+    await sql(
+      `WITH event AS (
+         INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
+         SELECT gen_random_uuid(), $1, 'job.failed', gen_random_uuid(), n, '{"is":"whole"}', now() FROM generate_series(1, 25) n
+         RETURNING id)
+       INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, due_at, recipient)
+       SELECT gen_random_uuid(), $1, $2, id, 'job.failed', now() - interval '1 hour', '' FROM event`,
+      ...[organizationId, endpointId],
+    );
+    const claimed = await claimMessage(harness.db, endpointId, new Date());
+    expect(claimed).toMatchObject({ count: 25 });
+    const { events } = claimed as Exclude<typeof claimed, 'later' | 'webhook' | undefined>;
+    expect(events.map(({ body }) => body)).toEqual(Array.from({ length: 20 }, () => '{"is":"whole"}'));
+  });
+});
