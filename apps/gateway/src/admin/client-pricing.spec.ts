@@ -248,12 +248,12 @@ describe('client pricing', () => {
   it('a billing backfill that waits for a change of the pricing model charges by the new model', async () => {
     const id = await jobWith(claim('1', 'A'));
     await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 });
-    const of = [tenant.organizationId];
+    const values = [tenant.organizationId];
     const [answer] = await behindLock(
       harness.db,
-      (tx) => tx.query('SELECT FROM client_pricing_model WHERE organization_id = $1 FOR UPDATE', of),
+      (tx) => tx.query('SELECT FROM client_pricing_model WHERE organization_id = $1 FOR UPDATE', values),
       () => [backfill(id)],
-      (tx) => tx.query('UPDATE client_pricing_model SET price_micros = 3000000 WHERE organization_id = $1', of),
+      (tx) => tx.query('UPDATE client_pricing_model SET price_micros = 3000000 WHERE organization_id = $1', values),
     );
     expect([answer!.status, answer!.body.calculated_charge_usd]).toEqual([200, 3]);
   });

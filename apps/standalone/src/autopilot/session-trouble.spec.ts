@@ -194,6 +194,27 @@ describe('a session with failures', () => {
     }
   });
 
+  it('the workflow of a completed session has the steps that were done, without the skipped one', async () => {
+    const stepOf = (id: string) => ({ id, title: `Title of ${id}`, instruction: 'Do it.', kind: 'browse' as const });
+    browsers.attempt = ({ maySubmit }) =>
+      maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
+    const session = await startSession({ task: newTask({ steps: [stepOf('unclear'), stepOf('done')] }) });
+    const { sessionId } = session;
+    await session.until(sessionId, 'paused', 'failed');
+    browsers.attempt = () => ({});
+    await session.act({ action: 'resume', sessionId, stepOverride: { skip: true } });
+    const { workflowId, steps } = await session.until(sessionId, 'completed', 'failed', 'paused');
+    expect(steps.map(({ id, status }) => [id, status])).toEqual([
+      ['unclear', 'skipped'],
+      ['done', 'passed'],
+    ]);
+    const workflow = (await browsers.tenant.api.get(`/api/workflows/${workflowId}`)).body;
+    expect(workflow.steps.map(({ id, title }: { id: string; title: string }) => [id, title])).toEqual([
+      ['done', 'Title of done'],
+    ]);
+    expect(workflow.script).not.toContain('Title of unclear');
+  });
+
   it('a session’s stream has the reason and screenshot of a pause, and resumes after the last event', async () => {
     const agentId = await browsers.makeAgent();
     const screenshotKey = `images/${newId()}.jpg`;

@@ -139,29 +139,6 @@ describe('a session of the autopilot', () => {
     expect(browsers.received.filter(({ payload }) => payload['maySubmit'] === true)).toHaveLength(1);
   });
 
-  it('the workflow of a completed session has the steps that were done, without the skipped one', async () => {
-    const stepOf = (id: string) => ({ ...aTask().steps[0]!, id, title: `Title of ${id}` });
-    browsers.model.says(act(click('Send', true)), act(click('Next')));
-    browsers.attempt = ({ maySubmit }) =>
-      maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
-    const session = await startSession({ task: aTask({ steps: [stepOf('unclear'), stepOf('done')] }) });
-    await paused(session);
-    const { sessionId } = session;
-    browsers.attempt = () => ({});
-    await session.act({ action: 'resume', sessionId, stepOverride: { skip: true } });
-    const { workflowId, steps } = await session.until(sessionId, 'completed', 'failed', 'paused');
-    expect(steps.map(({ id, status }) => [id, status])).toEqual([
-      ['unclear', 'skipped'],
-      ['done', 'passed'],
-    ]);
-    const workflow = (await browsers.tenant.api.get(`/api/workflows/${workflowId}`)).body;
-    expect(workflow.steps.map(({ id, title }: { id: string; title: string }) => [id, title])).toEqual([
-      ['done', 'Title of done'],
-    ]);
-    expect(workflow.script).toContain('Title of done');
-    expect(workflow.script).not.toContain('Title of unclear');
-  });
-
   it.each([0, 1])('a session submits once per step, even with %s attempts between two submits', async (others) => {
     const between = Array<object>(others).fill(act(click('Nothing')));
     browsers.model.says(act(click('Send', true)), ...between, act(click('Send', true)));

@@ -224,29 +224,6 @@ describe('machines', () => {
       expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_timeout']);
     });
 
-    it('a wake of a machine that is on already is no measurement of its boot', async () => {
-      const agentRef = await agentAt();
-      await wake(agentRef);
-      await waitFor('the start', () => count('start') === 1);
-      await fixture.db.query(
-        'system',
-        `UPDATE agent_wake SET requested_at = now() - interval '100 seconds' WHERE agent_id = $1`,
-        [agentRef.agentId],
-      );
-      await fixture.db.query(
-        'system',
-        `INSERT INTO agent_wake (id, organization_id, agent_id, source, reason, attempt, state, requested_at, finished_at, deadline)
-         SELECT gen_random_uuid(), organization_id, id, 'api', 'on already', 0, 'ready', now(), now(), now()
-         FROM agent, generate_series(1, 9) WHERE id = $1`,
-        [agentRef.agentId],
-      );
-      await handshake(agentRef, 'new boot');
-      const [{ bootMs }] = await fixture.db.query<any>('system', 'SELECT boot_ms FROM agent WHERE id = $1', [
-        agentRef.agentId,
-      ]);
-      expect(Math.round(bootMs / 1000)).toBe(100);
-    });
-
     it('a wake stays timed out if the boot comes much later or is the boot that was silent', async () => {
       const agentRef = await agentAt();
       await wake(agentRef, { timeoutMs: 300 });

@@ -35,7 +35,7 @@ describe('measureMachines', () => {
     await makeJob(harness.db, { organizationId, agentId: await machine(), status: 'queued' });
     expect(await measureMachines(harness.db)).toMatchObject({
       byStatus: { online: 6, stopped: 1, offline: 0 },
-      withoutWork: { overdue: 1, pinned: 1, idleStopOff: 1 },
+      withoutWork: { overdue: 1, pinned: 1, idle_stop_off: 1 },
     });
   });
 });

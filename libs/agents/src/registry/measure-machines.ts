@@ -17,14 +17,20 @@ export async function measureMachines(database: Database): Promise<MeasuredMachi
       [],
       'count_machines',
     ),
-    database.query<Record<keyof MeasuredMachines['withoutWork'], number>>('system', withoutWork, [], 'machines_idle'),
+    database.query<{ overdue: number; pinned: number; idleStopOff: number }>(
+      'system',
+      withoutWork,
+      [],
+      'machines_idle',
+    ),
   ]);
+  const { overdue, pinned, idleStopOff } = idle[0]!;
   const countOf = (status: AgentStatus) => statuses.find((row) => row.status === status)?.count ?? 0;
   return {
     byStatus: Object.fromEntries(
       agentStatuses.map((status) => [status, countOf(status)]),
     ) as MeasuredMachines['byStatus'],
-    withoutWork: idle[0]!,
+    withoutWork: { overdue, pinned, idle_stop_off: idleStopOff },
   };
 }
 
