@@ -32,11 +32,12 @@ void onBenchStack(async (stack) => {
   const setting = { stack, inFlight };
   const costs = await Costs.open(stack);
   try {
-    const peers = await installPeers();
-    if ('fault' in peers)
+    const peers = process.env['BENCH_PEERS'] === 'false' ? null : await installPeers();
+    if (peers && 'fault' in peers)
       console.log(`job-life: the peers are skipped because they could not be installed: ${peers.fault}`);
-    const names = [...floors, ...('folder' in peers ? ['dbos', 'dbos-durable', 'graphile-worker', 'pg-boss'] : [])];
-    const env: Record<string, string> = 'folder' in peers ? { PEERS_DIR: peers.folder } : {};
+    const folder = peers && 'folder' in peers ? peers.folder : null;
+    const names = [...floors, ...(folder ? ['dbos', 'dbos-durable', 'graphile-worker', 'pg-boss'] : [])];
+    const env: Record<string, string> = folder ? { PEERS_DIR: folder } : {};
     const together = await measure(costs, [
       () => startMuster('muster', setting, false),
       ...names.map((name) => () => startProgram(name, setting, env)),

@@ -1,5 +1,5 @@
 import { Inject } from '@nestjs/common';
-import { CommandDelivery, MachineControl } from '@muster/agents';
+import { CommandDelivery, MachineControl, recoverAgent } from '@muster/agents';
 import { advanceAnalysis } from '@muster/assistant';
 import type {
   AgentPayload,
@@ -13,6 +13,7 @@ import type {
 import { answerQueueProbe, Database } from '@muster/database';
 import { cancelBatch, cancelJobsOfStoppedAgent, checkBudget, confirmStop, Dispatch } from '@muster/jobs';
 import { Clock, HandlesJob, ProcessesQueue, QueueProcessor, type ReceivedMessage } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
 import { AnalysisContext } from './analysis-context';
 
 @ProcessesQueue('dispatch')
@@ -22,6 +23,7 @@ export class DispatchProcessor extends QueueProcessor {
     @Inject(Dispatch) private readonly starts: Dispatch,
     @Inject(CommandDelivery) private readonly delivery: CommandDelivery,
     @Inject(MachineControl) private readonly machines: MachineControl,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(AnalysisContext) private readonly analyses: AnalysisContext,
   ) {
@@ -55,7 +57,7 @@ export class DispatchProcessor extends QueueProcessor {
 
   @HandlesJob('dispatch', 'recover-agent')
   async recoverAgent({ agentId }: AgentPayload): Promise<void> {
-    await this.machines.recover(agentId);
+    await recoverAgent({ database: this.database, keyRing: this.keyRing }, agentId);
   }
 
   @HandlesJob('dispatch', 'control-agent')

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   AgentsConfig,
   CommandDelivery,
+  endCommandsOfTerminated,
   failOverdueCommands,
   failSilentAgents,
   learnHabits,
@@ -104,7 +105,15 @@ export class DispatcherLoops extends AppLoops {
           runOnce: (round) => machines.sweep(round),
           ended: () => machines.settled(),
         },
-        { name: 'reap machines', intervalMs: reaperTickMs, runOnce: (round) => reaper.runOnce(round) },
+        {
+          name: 'reap machines',
+          intervalMs: reaperTickMs,
+          runOnce: (round) =>
+            reaper.runOnce(
+              { onTerminated: (tx, agentRef) => endCommandsOfTerminated(tx, agentRef, 'watchdog') },
+              round,
+            ),
+        },
       ],
       { app: 'dispatcher', metrics, ledger, pubSub },
     );

@@ -24,13 +24,15 @@ export { agentOrderOf, listAgents } from './registry/list-agents';
 export { measureMachines } from './registry/measure-machines';
 export { readLiveStatus } from './orders/live-status';
 export { terminateAgent } from './actions/terminate-agent';
+export { applyHandshake, applyHeartbeat } from './delivery/apply-machine-reports';
+export { endCommandsOfTerminated } from './commands/end-commands-of-terminated';
 export { updateAgent } from './registry/update-agent';
 export { AgentsModule } from './agents.module';
-export { type ClaimedCommand, CommandDelivery } from './commands/command-delivery';
+export { type ClaimedCommand, CommandDelivery } from './delivery/command-delivery';
 export { pushColumns, type PushFacts, type DeliveryOutcome } from './commands/command-row';
 export { failOverdueCommands, withdrawAnswers } from './commands/fail-commands';
 export { composeBuilderCommand } from './commands/builder-command';
-export { CommandPolls } from './commands/poll-commands';
+export { CommandPolls } from './delivery/poll-commands';
 export { listCommands, type ListedCommand, readCommandStatus, readScript } from './commands/read-command';
 export { acknowledgeCommand, receiveOutput, receiveResult } from './commands/receive-result';
 export { readCompositeStatus } from './imaging/read-composite';
@@ -74,8 +76,6 @@ export {
   updateFunction,
 } from './functions/functions';
 export { requireOwnAgent } from './registry/machine-caller';
-export { applyHandshake } from './reports/apply-handshake';
-export { applyHeartbeat } from './reports/apply-heartbeat';
 export { recordSetupStatus } from './reports/record-setup-status';
 export { Reaper } from './reaper/reaper';
 export { ReaperConfig } from './reaper/reaper.config';
@@ -101,3 +101,4 @@ export {
 } from './work/machine-of-job';
 export { type AgentBusy, releaseSession, assignAgentToSession, withdrawCommand } from './work/machine-of-session';
 export { enqueueDueRemovals, scheduleObjectRemoval, removeObjects } from './uploads/remove-objects';
+export { recoverAgent } from './recovery/recover-agent';

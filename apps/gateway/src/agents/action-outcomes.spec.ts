@@ -1,4 +1,5 @@
-import { failOverdueCommands, receiveResult, terminateAgent } from '@muster/agents';
+import { failOverdueCommands, receiveResult } from '@muster/agents';
+import { terminateAgentAndRuns } from '@muster/jobs';
 import type { AgentAction, CommandResultBody } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeApiKey, startHarness, type Tenant } from '@muster/testing';
@@ -114,7 +115,12 @@ describe('the outcome of an agent action that is a command', () => {
       code: 'execution_timeout',
     });
     await harness.db.transaction('system', (tx) =>
-      terminateAgent(tx, { kind: 'api_key', id: 'one', organizationId: tenant.organizationId } as never, agentId),
+      terminateAgentAndRuns(
+        tx,
+        { kind: 'api_key', id: 'one', organizationId: tenant.organizationId } as never,
+        agentId,
+        {},
+      ),
     );
     const ends = (await timeline()).filter(({ level }: { level: string }) => level === 'error');
     expect(ends).toMatchObject([

@@ -1,4 +1,5 @@
-import { receiveResult, requestUpload, terminateAgent } from '@muster/agents';
+import { receiveResult, requestUpload } from '@muster/agents';
+import { terminateAgentAndRuns } from '@muster/jobs';
 import type { CommandResultBody } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
@@ -202,7 +203,7 @@ describe('recordings', () => {
     await result(agentId, commandId, { status: 'success', output: { recordingId } });
     const caller = { kind: 'system' as const, id: 'spec', organizationId: tenant.organizationId };
     await harness.db.transaction({ organizationId: tenant.organizationId }, (tx) =>
-      terminateAgent(tx, caller as never, agentId),
+      terminateAgentAndRuns(tx, caller as never, agentId, {}),
     );
     expect(await read(recordingId)).toMatchObject({ status: 'failed', error: 'The agent was terminated.' });
   });

@@ -2,13 +2,13 @@ import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { requireFree } from './power';
-import { type EndedCommand, endedColumns, forgetSealed } from '../commands/ended-command';
-import { recordEnded } from '../commands/record-actions';
 import { moveAgent } from '../lifecycle/move-agent';
-import { failRecordingsOfTerminated } from '../recordings/apply-recording-result';
 import { loadAgent } from '../registry/agent-row';
 
-/** Terminates an agent. The agent disappears from the lists at once; its provider terminates the machine later. */
+/**
+ * Terminates an agent. The agent disappears from the lists at once; its provider terminates the machine later. The
+ * caller ends the agent's commands (`endCommandsOfTerminated`) and runs.
+ */
 export async function terminateAgent(
   tx: Transaction,
   caller: Principal,
@@ -27,16 +27,6 @@ export async function terminateAgent(
     source: sourceOf(caller),
     reason: `terminated by ${spokenNameOf(caller)}`,
   });
-  const ended = await tx.query<EndedCommand>(
-    `UPDATE agent_command
-     SET status = 'failed', error_code = 'agent_not_ready', error = 'The agent was terminated.', finished_at = muster_now(),
-         next_push_at = NULL, ${forgetSealed}
-     WHERE agent_id = $1 AND organization_id = $2 AND status = 'pending' AND kind <> 'run'
-     RETURNING ${endedColumns}`,
-    [id, organizationId],
-  );
-  recordEnded(tx, ended, sourceOf(caller));
-  failRecordingsOfTerminated(tx, { organizationId, agentId: id });
   await tx.enqueue(
     { queue: 'dispatch', name: 'control-agent', payload: { agentId: id } },
     { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } },

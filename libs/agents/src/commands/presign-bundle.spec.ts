@@ -7,7 +7,7 @@ import { KeyRing, VaultModule } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
 import { AgentsModule } from '../agents.module';
 import { commandColumns, type CommandRow } from './command-row';
-import { composeDeliveries } from './compose-delivery';
+import { composeDeliveries } from '../delivery/compose-delivery';
 
 describe('A command with a bundle', () => {
   const clock = new FakeClock('2026-03-07T12:00:00.000Z');

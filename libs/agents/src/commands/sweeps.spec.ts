@@ -10,7 +10,7 @@ import { Client } from 'pg';
 import { AgentsModule } from '../agents.module';
 import { MachinesModule } from '../orders/machines.module';
 import { MachineControl } from '../orders/machine-control';
-import { CommandDelivery } from './command-delivery';
+import { CommandDelivery } from '../delivery/command-delivery';
 import { failOverdueCommands } from './fail-commands';
 
 describe('a row that fails in a sweep', () => {

@@ -12,6 +12,7 @@ import { drainAgent, undrainAgent } from '../actions/drain';
 import { handleMissingMachine } from '../reaper/handle-missing-machine';
 import { recoverAgent } from '../recovery/recover-agent';
 import { terminateAgent } from '../actions/terminate-agent';
+import { endCommandsOfTerminated } from '../commands/end-commands-of-terminated';
 import { agentMoves, type MoveName, type MoveOf, originsOf } from './agent-life';
 import { failSilentAgents } from './fail-silent-agents';
 import { LocalAgentRows } from '../orders/local-agents';
@@ -131,7 +132,10 @@ describe('an agent’s life', () => {
       drain: ({ agentId }, caller) => inTenant(caller, (tx) => drainAgent(tx, caller, agentId, { mode: 'finish' })),
       undrain: ({ agentId }, caller) => inTenant(caller, (tx) => undrainAgent(tx, caller, agentId)),
       terminate: ({ agentId }, caller) =>
-        inTenant(caller, (tx) => terminateAgent(tx, caller, agentId, { force: true })),
+        inTenant(caller, async (tx) => {
+          await terminateAgent(tx, caller, agentId, { force: true });
+          await endCommandsOfTerminated(tx, { organizationId: caller.organizationId, agentId }, 'api');
+        }),
       wake: (agentRef) => fixture.wake(agentRef, { timeoutMs: 400 }),
       newBoot: (agentRef) => fixture.handshake(agentRef, `boot ${Math.random()}`),
       sameBoot: async (agentRef) => fixture.handshake(agentRef, await bootOf(agentRef)),
@@ -163,7 +167,7 @@ describe('an agent’s life', () => {
         handleMissingMachine(
           fixture.db,
           { place: { provider: 'http', name: 'p' } as never, agentId, listed: Math.random() < 0.2 },
-          0,
+          { confirmMs: 0, onTerminated: (tx, agentRef) => endCommandsOfTerminated(tx, agentRef, 'watchdog') },
         ),
       planeFails: () => Promise.resolve((fixture.plane.behaviour = 'fails')),
       planeWorks: () => Promise.resolve((fixture.plane.behaviour = 'well')),

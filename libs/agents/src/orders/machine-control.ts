@@ -5,7 +5,6 @@ import { Clock, nilId, Round } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import { executeOrder } from './execute-order';
-import { recoverAgent } from '../recovery/recover-agent';
 import { inSql, passingStatuses } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import { type MachineParts, wakeMachine } from './wake-machine';
@@ -29,7 +28,7 @@ interface Failure {
 }
 
 /**
- * Executes wakes, orders and recoveries by calls to the providers of the machines. No call is made within a database
+ * Executes wakes and orders by calls to the providers of the machines. No call is made within a database
  * transaction.
  */
 @Injectable()
@@ -52,11 +51,6 @@ export class MachineControl {
   /** Makes one attempt to wake a machine. */
   async wake(wakeId: string): Promise<void> {
     await wakeMachine(this.parts, wakeId);
-  }
-
-  /** Makes one attempt to repair an unhealthy worker, if one is due. */
-  async recover(agentId: string): Promise<void> {
-    await recoverAgent(this.parts, agentId);
   }
 
   /** Executes the order that follows from the agent's status: stopping, rebooting or terminated. */

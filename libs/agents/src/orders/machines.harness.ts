@@ -9,8 +9,7 @@ import { AgentsModule } from '../agents.module';
 import { ControlPlane } from './control-plane.harness';
 import { MachineControl } from './machine-control';
 import { MachinesModule } from './machines.module';
-import { applyHandshake } from '../reports/apply-handshake';
-import { applyHeartbeat } from '../reports/apply-heartbeat';
+import { applyHandshake, applyHeartbeat } from '../delivery/apply-machine-reports';
 import { requestWake } from '../lifecycle/wakes';
 
 export interface AgentRef {

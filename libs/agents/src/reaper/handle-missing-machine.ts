@@ -1,23 +1,28 @@
 import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { moveAgent } from '../lifecycle/move-agent';
-import { failRecordingsOfTerminated } from '../recordings/apply-recording-result';
 import { appendTimeline } from '@muster/timeline';
 import { decideGone, type Finding, isConfirmed } from './decide-machines';
 import type { Place } from './survey-place';
 
+export interface MissingMachineOptions {
+  confirmMs: number;
+  /** Ends what else belongs to an agent that becomes terminated, in the same transaction. */
+  onTerminated: (tx: Transaction, agentRef: { organizationId: string; agentId: string }) => Promise<void>;
+}
+
 /** Handles one agent whose provider does not have its machine. */
 export function handleMissingMachine(
   database: Database,
-  { place, agentId, listed }: { place: Place; agentId: string; listed: boolean },
-  confirmMs: number,
+  missing: { place: Place; agentId: string; listed: boolean },
+  options: MissingMachineOptions,
 ): Promise<'none' | 'known' | 'found' | 'terminated' | 'offline'> {
-  return database.transaction('system', (tx) => decide(tx, { place, agentId, listed }, confirmMs));
+  return database.transaction('system', (tx) => decide(tx, missing, options));
 }
 
 async function decide(
   tx: Transaction,
   { place, agentId, listed }: { place: Place; agentId: string; listed: boolean },
-  confirmMs: number,
+  { confirmMs, onTerminated }: MissingMachineOptions,
 ): Promise<'none' | 'known' | 'found' | 'terminated' | 'offline'> {
   const [agent] = await tx.query<
     Pick<AgentEntity, 'organizationId' | 'status'> & { lastSeenAgoMs: number | null; now: Date }
@@ -62,7 +67,7 @@ async function decide(
     [agentId],
   );
   if (to === 'terminated') {
-    failRecordingsOfTerminated(tx, agentRef);
+    await onTerminated(tx, agentRef);
     await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
   }
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });

@@ -1,12 +1,13 @@
 import type { AgentStatus } from '@muster/contracts';
 import { AccessModule } from '@muster/access';
-import { type Database, DatabaseModule } from '@muster/database';
+import { type Database, DatabaseModule, type Transaction } from '@muster/database';
 import { Clock, Metrics, newId } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { KeyRing, VaultModule } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import { AgentsModule } from '../agents.module';
+import { endCommandsOfTerminated } from '../commands/end-commands-of-terminated';
 import { MachinesModule } from '../orders/machines.module';
 import { FakeCloud } from './fake-cloud.harness';
 import { reapMachines, type ReaperParts } from './reap-machines';
@@ -45,8 +46,10 @@ describe('the reaper', () => {
     await db.query('system', 'DELETE FROM agent');
   });
 
+  const onTerminated = (tx: Transaction, agentRef: { organizationId: string; agentId: string }) =>
+    endCommandsOfTerminated(tx, agentRef, 'watchdog');
   const pass = (input: Partial<Parameters<typeof reapMachines>[1]> = {}) =>
-    reapMachines(parts, { confirmMs, stopsOrphans: true, signal: ending.signal, ...input });
+    reapMachines(parts, { confirmMs, stopsOrphans: true, signal: ending.signal, onTerminated, ...input });
   /** Moves the times of all findings into the past by this number of milliseconds. */
   const elapse = (ms = confirmMs) =>
     db.query(
@@ -204,6 +207,14 @@ describe('the reaper', () => {
   it('the reaper terminates an agent whose machine was terminated, after a second check', async () => {
     const { id } = await agentOf('i-1');
     const bystander = await agentOf('i-2');
+    for (const agentId of [id, bystander.id]) {
+      await db.query(
+        'system',
+        `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline)
+         VALUES ($1, $2, $3, 'snippet', '{}', now() + interval '1 hour')`,
+        [newId(), tenantId, agentId],
+      );
+    }
     tagged('i-1', { agentId: id, state: 'gone' });
     tagged('i-2', { agentId: bystander.id, state: 'stopped' });
     expect(await pass()).toMatchObject({ goneFound: 1 });
@@ -218,6 +229,11 @@ describe('the reaper', () => {
       id,
     ]);
     expect(enqueued).toEqual([{ name: 'control-agent' }, { name: 'dispatch-agent' }]);
+    const commands = await db.query('system', 'SELECT agent_id, status, error_code FROM agent_command ORDER BY status');
+    expect(commands).toEqual([
+      { agentId: id, status: 'failed', errorCode: 'agent_not_ready' },
+      { agentId: bystander.id, status: 'pending', errorCode: null },
+    ]);
     const audited = await db.query('system', 'SELECT action, actor_id FROM audit_entry WHERE target_id = $1', [id]);
     expect(audited).toEqual([{ action: 'agent.terminate', actorId: 'reaper' }]);
     expect(await findings()).toEqual([]);
@@ -312,7 +328,7 @@ describe('the reaper', () => {
       provider: 'docker',
       providerConfig: { container: 'x', host: 'tcp://10.0.0.1:1' },
     });
-    const counts = await harness.app.nest.get(Reaper).runOnce();
+    const counts = await harness.app.nest.get(Reaper).runOnce({ onTerminated });
     expect(counts).toMatchObject({ silentPlaces: 1, orphansFound: 0 });
     const text = await harness.app.nest.get(Metrics, { strict: false }).registry.metrics();
     expect(text).toContain('muster_machine_findings{kind="orphan"} 0');

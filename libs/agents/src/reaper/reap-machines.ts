@@ -3,7 +3,7 @@ import { type Clock, nilId, Round } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { ListedMachine, Machine, Machines } from '@muster/vm';
 import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
-import { handleMissingMachine } from './handle-missing-machine';
+import { handleMissingMachine, type MissingMachineOptions } from './handle-missing-machine';
 import { handleOrphan } from './handle-orphan';
 import { isMachineOf, type Place, type Survey, surveyPlace } from './survey-place';
 
@@ -14,8 +14,7 @@ export interface ReaperParts {
   clock: Clock;
 }
 
-export interface ReaperLimits {
-  confirmMs: number;
+export interface ReaperLimits extends MissingMachineOptions {
   stopsOrphans: boolean;
   signal: AbortSignal;
 }
@@ -111,7 +110,7 @@ async function findPlaces({ database, machines, keyRing, clock }: ReaperParts): 
 async function reapPlace(
   parts: ReaperParts,
   place: Place,
-  { confirmMs, stopsOrphans: stops, signal }: ReaperLimits,
+  { confirmMs, stopsOrphans: stops, signal, onTerminated }: ReaperLimits,
   { counts, round }: Tally,
 ): Promise<void> {
   const { database, machines } = parts;
@@ -151,7 +150,7 @@ async function reapPlace(
   }
   for (const { agentId, listed } of survey.gone) {
     await handleRow({ counts, round }, `agent ${agentId}`, async () => {
-      const step = await handleMissingMachine(database, { place, agentId, listed }, confirmMs);
+      const step = await handleMissingMachine(database, { place, agentId, listed }, { confirmMs, onTerminated });
       if (step === 'found') counts.goneFound += 1;
       if (step === 'terminated') counts.goneTerminated += 1;
       if (step === 'offline') counts.goneOffline += 1;

@@ -60,7 +60,7 @@ describe('the reaper over a control plane', () => {
     });
     return { id, organizationId };
   };
-  const reaper = () => harness.app.nest.get(Reaper);
+  const runOnce = () => harness.app.nest.get(Reaper).runOnce({ onTerminated: () => Promise.resolve() });
 
   it('the reaper stops a terminated agent’s machine in the second pass with a signed request', async () => {
     const { id, organizationId } = await agentOf('vm-1', 'terminated');
@@ -68,9 +68,9 @@ describe('the reaper over a control plane', () => {
       { ref: 'vm-1', agentId: id, state: 'running' },
       { ref: 'their-own', state: 'running' },
     ];
-    expect(await reaper().runOnce()).toMatchObject({ orphansFound: 1, orphansStopped: 0 });
+    expect(await runOnce()).toMatchObject({ orphansFound: 1, orphansStopped: 0 });
     expect(calls).toEqual(['GET /machines']);
-    expect(await reaper().runOnce()).toMatchObject({ orphansStopped: 1 });
+    expect(await runOnce()).toMatchObject({ orphansStopped: 1 });
     expect(calls).toEqual(['GET /machines', 'GET /machines', 'POST /machines/vm-1/stop']);
     const secrets = signingSecretsOf(harness.app.nest.get(KeyRing), organizationId);
     for (const header of signatures) expect(verify(secrets, header, '', new Date())).toBe('valid');
@@ -82,8 +82,8 @@ describe('the reaper over a control plane', () => {
   it('the reaper requests each machine’s description if the control plane has no list', async () => {
     listed = null;
     const { id } = await agentOf('vm-2', 'stopped');
-    expect(await reaper().runOnce()).toMatchObject({ goneFound: 1, goneOffline: 0 });
-    expect(await reaper().runOnce()).toMatchObject({ goneOffline: 1 });
+    expect(await runOnce()).toMatchObject({ goneFound: 1, goneOffline: 0 });
+    expect(await runOnce()).toMatchObject({ goneOffline: 1 });
     expect(calls).toEqual(['GET /machines', 'GET /machines/vm-2', 'GET /machines', 'GET /machines/vm-2']);
     const [agent] = await harness.db.query('system', 'SELECT status FROM agent WHERE id = $1', [id]);
     expect(agent).toEqual({ status: 'offline' });

@@ -3,7 +3,7 @@ import { Database, type MachineFindingEntity } from '@muster/database';
 import { Clock, Metrics, type Round } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines } from '@muster/vm';
-import { type ReaperCounts, type ReaperParts, reapMachines } from './reap-machines';
+import { type ReaperCounts, type ReaperLimits, type ReaperParts, reapMachines } from './reap-machines';
 import { ReaperConfig } from './reaper.config';
 
 /** Finds, counts and handles machines without an agent and agents without a machine. */
@@ -23,10 +23,11 @@ export class Reaper {
     this.parts = { database, machines, keyRing, clock };
   }
 
-  async runOnce(round?: Round): Promise<ReaperCounts> {
+  async runOnce({ onTerminated }: Pick<ReaperLimits, 'onTerminated'>, round?: Round): Promise<ReaperCounts> {
     const { reaperConfirmMs: confirmMs, reaperOrphans } = this.config;
     const stopsOrphans = reaperOrphans === 'stop';
-    const counts = await reapMachines(this.parts, { confirmMs, stopsOrphans, signal: this.ending.signal }, round);
+    const { signal } = this.ending;
+    const counts = await reapMachines(this.parts, { confirmMs, stopsOrphans, signal, onTerminated }, round);
     const { orphansStopped, goneTerminated, goneOffline, silentPlaces, failed } = counts;
     for (const [action, count] of Object.entries({
       orphansStopped,

@@ -5,7 +5,7 @@ import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster
 import { failOverdueCommands } from '../commands/fail-commands';
 import { issueCommand } from '../commands/issue-command';
 import { receiveResult } from '../commands/receive-result';
-import { applyHandshake } from '../reports/apply-handshake';
+import { applyHandshake } from '../delivery/apply-machine-reports';
 import { beginRecording, endRecording } from './request-recording';
 
 interface RecordingRequest {

@@ -3,6 +3,7 @@ import { KeyRing } from '@muster/vault';
 import { openPayload } from '../commands/sealed-payload';
 import { type AgentRef, useMachines } from '../orders/machines.harness';
 import { issueAgentKey } from '../agent-keys';
+import { recoverAgent } from './recover-agent';
 
 describe('auto-recovery of an agent', () => {
   const fixture = useMachines();
@@ -19,7 +20,8 @@ describe('auto-recovery of an agent', () => {
       [agentId],
     );
     // Two handlers run concurrently and must make only one attempt.
-    if (enqueued.length) await Promise.all([fixture.machines.recover(agentId), fixture.machines.recover(agentId)]);
+    const parts = { database: fixture.db, keyRing: fixture.harness.app.nest.get(KeyRing) };
+    if (enqueued.length) await Promise.all([recoverAgent(parts, agentId), recoverAgent(parts, agentId)]);
     return enqueued.length;
   };
   const attempts = ({ agentId }: AgentRef) =>

@@ -1,5 +1,12 @@
-import type { Principal } from '@muster/access';
-import { drainAgent, rebootAgent, stopAgent, terminateAgent, type TouchedJobs } from '@muster/agents';
+import { type Principal, sourceOf } from '@muster/access';
+import {
+  drainAgent,
+  endCommandsOfTerminated,
+  rebootAgent,
+  stopAgent,
+  terminateAgent,
+  type TouchedJobs,
+} from '@muster/agents';
 import type { Transaction } from '@muster/database';
 import { failAgentsRuns } from '../ends/fail-agents-runs';
 
@@ -25,6 +32,7 @@ export async function terminateAgentAndRuns(
   { force }: { force?: boolean },
 ): Promise<void> {
   await terminateAgent(tx, caller, id, { force });
+  await endCommandsOfTerminated(tx, { organizationId: caller.organizationId, agentId: id }, sourceOf(caller));
   const error = 'The agent was terminated.';
   if (force) await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error });
 }

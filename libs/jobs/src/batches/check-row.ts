@@ -28,6 +28,8 @@ export type CheckedRow = { variables: Record<string, string> } | { errors: strin
 
 /** Maximum number of characters in the value of a variable, as the interface defines it. */
 const maxCharacters = 65_536;
+/** Maximum number of characters that an error names, because the end of a very long cell is not stored. */
+const maxCounted = 1_000_000;
 /** Maximum number of errors that are returned for a row. */
 const maxErrors = 10;
 
@@ -73,7 +75,8 @@ function unknownColumnErrors(cells: Cells, names: ReadonlySet<string>): string[]
 function textError(text: unknown): string | null {
   if (typeof text !== 'string') return 'must be a string';
   if (text.length > maxCharacters) {
-    return `has ${text.length.toLocaleString('en-US')} characters; at most ${maxCharacters.toLocaleString('en-US')} are allowed`;
+    const count = Math.min(text.length, maxCounted).toLocaleString('en-US');
+    return `has ${text.length > maxCounted ? 'more than ' : ''}${count} characters; at most ${maxCharacters.toLocaleString('en-US')} are allowed`;
   }
   if (text.includes('\0')) return 'contains U+0000';
   if (hasHalfPair(text)) return 'contains a character that is not valid Unicode';

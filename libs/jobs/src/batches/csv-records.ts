@@ -28,6 +28,11 @@ type State = 'cell begins' | 'plain' | 'quoted' | 'quote in quoted';
 
 /** Number of characters above which the text of an unfinished cell is copied into one flat string. */
 const longCell = 4096;
+/**
+ * Number of bytes after which the rest of a cell is not stored, so that joining its parts does not block the event
+ * loop. Such a cell has more characters than any value may have.
+ */
+export const maxStoredBytes = 4 * 1024 * 1024;
 
 /**
  * Parses CSV as in RFC 4180, but lines may end with LF, CRLF or CR, and empty lines are skipped. The caller passes the
@@ -42,6 +47,7 @@ export class CsvRecords {
    */
   private cell = '';
   private earlier: string[] = [];
+  private earlierLength = 0;
   private cells: string[] = [];
   private count = 0;
   private straysQuote = false;
@@ -95,7 +101,8 @@ export class CsvRecords {
     }
     if (this.state === 'plain' || this.state === 'quoted') this.cell += piece.slice(from);
     if (this.cell.length > longCell) {
-      this.earlier.push(Buffer.from(this.cell, 'latin1').toString('latin1'));
+      if (this.earlierLength < maxStoredBytes) this.earlier.push(Buffer.from(this.cell, 'latin1').toString('latin1'));
+      this.earlierLength += this.cell.length;
       this.cell = '';
     }
     return this.ready;
@@ -110,10 +117,12 @@ export class CsvRecords {
   }
 
   private endCell(): void {
-    if (this.count < this.maxCells)
-      this.cells.push(this.earlier.length ? [...this.earlier, this.cell].join('') : this.cell);
+    if (this.count < this.maxCells) {
+      const last = this.earlierLength < maxStoredBytes ? this.cell : '';
+      this.cells.push(this.earlier.length ? [...this.earlier, last].join('') : last);
+    }
     this.count += 1;
-    [this.cell, this.earlier] = ['', []];
+    [this.cell, this.earlier, this.earlierLength] = ['', [], 0];
     this.state = 'cell begins';
   }
 

@@ -1,6 +1,7 @@
 import { AppError } from '@muster/contracts';
 import { longestTurn, maxTurnMs } from '@muster/testing';
 import fc from 'fast-check';
+import { checkRow } from './check-row';
 import { readCsv } from './read-csv';
 
 async function* piecesOf(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
@@ -47,6 +48,23 @@ describe('a table', () => {
     const [, second] = await read('a,b\r\n"1\r\n2\n3",x\r\ny"z,1\r\n');
     expect(second!.errors).toEqual(['line 5: a cell contains a quote but does not start with one']);
     expect(await outcomeOf('a,b\n"1\n2",x\n"y" ,1\n')).toMatch(/^Line 4: there is text after a closing quote/);
+  });
+
+  it('the end of a cell that is too long for any variable is not stored, wherever a character is cut', async () => {
+    for (const [character, before] of [
+      ['é', ''],
+      ['é', 'x'],
+      ['😀', 'xyz'],
+    ] as const) {
+      const [row] = await read(`a,b\n"${before}${character.repeat(3_000_000)}",1\n`);
+      expect(row!.errors).toEqual([]);
+      expect((row!.cells.get('a') as string).length).toBeGreaterThan(1_000_000);
+      expect((row!.cells.get('a') as string).length).toBeLessThan(3_000_000);
+      expect(row!.cells.get('b')).toBe('1');
+      expect(checkRow(row!, { names: new Set(['a', 'b']), defaults: {} })).toEqual({
+        errors: ['a: has more than 1,000,000 characters; at most 65,536 are allowed'],
+      });
+    }
   });
 
   it.each([

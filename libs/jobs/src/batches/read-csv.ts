@@ -1,7 +1,7 @@
 import { AppError, invalidField, maxBatchRows } from '@muster/contracts';
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Cells, InputRow } from './check-row';
-import { type CsvRecord, CsvRecords, TornTable } from './csv-records';
+import { type CsvRecord, CsvRecords, maxStoredBytes, TornTable } from './csv-records';
 
 /** Maximum number of columns: more than real exports have, and few enough that one row is read quickly. */
 const maxColumns = 1000;
@@ -118,8 +118,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 function decode(cell: string): string | undefined {
   // ASCII text needs no decoding.
   if (!/[\x80-\xff]/.test(cell)) return cell;
+  const bytes = Buffer.from(cell, 'latin1');
   try {
-    return utf8.decode(Buffer.from(cell, 'latin1'));
+    // The end of the longest cells is not stored, so their last character may be incomplete.
+    if (bytes.length >= maxStoredBytes) return new TextDecoder('utf-8', utf8).decode(bytes, { stream: true });
+    return utf8.decode(bytes);
   } catch {
     return undefined;
   }

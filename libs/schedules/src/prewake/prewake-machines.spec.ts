@@ -123,7 +123,7 @@ describe('prewakeMachines', () => {
     await schedule(inSeconds(71));
     expect((await tick()).woken).toBe(0);
     expect((await tick(inSeconds(3))).woken).toBe(1);
-    await query(`UPDATE agent_wake SET attempt = 1, requested_at = now() - interval '12 seconds'`);
+    await query(`UPDATE agent_wake SET attempt = 1, requested_at = muster_now() - interval '12 seconds'`);
     await handshake();
     const [{ bootMs }] = await query('SELECT boot_ms FROM agent WHERE id = $1', [ground.agentId]);
     expect(bootMs).toBeGreaterThanOrEqual(12_000);

@@ -1,7 +1,7 @@
 import type { Database } from '@muster/database';
 import type { PubSub } from '@muster/platform';
 import { Logger } from '@nestjs/common';
-import type { CommandRow } from './command-row';
+import type { CommandRow } from '../commands/command-row';
 
 /** Milliseconds to wait for the first report of a run before its acknowledgement is recorded separately. */
 const reportAfterMs = 100;

@@ -4,8 +4,8 @@ import type { Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 import type { KeyRing } from '@muster/vault';
 import { agentKeyOf, deriveKey } from '../agent-keys';
-import type { CommandRow } from './command-row';
-import { openPayload } from './sealed-payload';
+import type { CommandRow } from '../commands/command-row';
+import { openPayload } from '../commands/sealed-payload';
 import { workerTrace } from '../traces/worker-trace';
 
 export interface DeliveryParts {

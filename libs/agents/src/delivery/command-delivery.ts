@@ -25,10 +25,10 @@ import {
   pushColumns,
   type DeliveryOutcome,
   pushAloneMs,
-} from './command-row';
+} from '../commands/command-row';
 import { composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
-import { DeliverySpan } from '../traces/delivery-span';
-import { failCommand } from './fail-commands';
+import { DeliverySpan } from './delivery-span';
+import { failCommand } from '../commands/fail-commands';
 import { AcknowledgedCommands } from './acknowledged-commands';
 
 /** A command that the caller has claimed. No other process pushes the command until the claim ends. */

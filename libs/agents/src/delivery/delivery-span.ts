@@ -1,6 +1,6 @@
 import { atSpan, continueTrace, isTraceparent, isTracing, recordSpan, spanIdOf } from '@muster/platform';
 import type { CommandRow, DeliveryOutcome } from '../commands/command-row';
-import { workerTrace } from './worker-trace';
+import { workerTrace } from '../traces/worker-trace';
 
 type Delivered = Pick<CommandRow, 'id' | 'organizationId' | 'agentId' | 'jobId' | 'kind' | 'traceparent'>;
 

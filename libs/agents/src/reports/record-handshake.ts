@@ -5,21 +5,31 @@ import { agentMoves, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
 import { withEndedBoot } from '../lifecycle/ended-boots';
 import { completeLateWake, completeWake } from '../lifecycle/wakes';
-import { failRecordingsOfOldBoot } from '../recordings/apply-recording-result';
 import { appendTimeline } from '@muster/timeline';
 import { refusedMachine } from '../registry/machine-caller';
-import { resumeWork } from '../commands/resume-work';
 import { tunnelUrlOf } from './tunnel-url';
 
 const welcome: readonly AgentStatus[] = agentMoves.boot.from;
 
-/** Processes the handshake of a booted machine. Returns the agent's status. */
-export async function applyHandshake(
+/**
+ * Called in the same transaction for a machine that can take commands now. `sameBoot`: whether it is the boot that
+ * reported before.
+ */
+export type OnReachable = (tx: Transaction, agentRef: AgentRef, boot: { sameBoot: boolean }) => Promise<void>;
+
+interface AgentRef {
+  organizationId: string;
+  agentId: string;
+}
+
+/** Records the handshake of a booted machine. Returns the agent's status. */
+export async function recordHandshake(
   tx: Transaction,
   organizationId: string,
   body: HandshakeBody,
   /** The address from which the request came, and the base URL at which it reached the service. */
-  { from, serviceUrl }: { from?: string; serviceUrl?: string } = {},
+  { from, serviceUrl }: { from?: string; serviceUrl?: string },
+  onReachable: OnReachable,
 ): Promise<{ status: AgentStatus }> {
   const { agentId, bootId, workerVersion, hostname, platform, capabilities, machineCapabilities = null } = body;
   const agentRef = { organizationId, agentId };
@@ -73,8 +83,7 @@ export async function applyHandshake(
   }
   await completeWake(tx, agentRef);
   if (agent.status === 'offline' && !sameBoot) await completeLateWake(tx, agentRef);
-  await resumeWork(tx, agentRef);
-  if (!sameBoot) failRecordingsOfOldBoot(tx, agentRef);
+  await onReachable(tx, agentRef, { sameBoot });
   return { status };
 }
 

@@ -6,10 +6,10 @@ import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { AgentsConfig } from '../agents.config';
 import { refusedMachine } from '../registry/machine-caller';
-import { commandColumns, type CommandRow, pushAloneMs } from './command-row';
+import { commandColumns, type CommandRow, pushAloneMs } from '../commands/command-row';
 import { type Composed, composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
-import { DeliverySpan } from '../traces/delivery-span';
-import { failCommand } from './fail-commands';
+import { DeliverySpan } from './delivery-span';
+import { failCommand } from '../commands/fail-commands';
 
 const pollIntervalMs = 2000;
 const batchSize = 20;

@@ -2,13 +2,13 @@ import { type AgentStatus, type HeartbeatAnswer, type HeartbeatBody, noSuchAgent
 import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { checksUntilAttempt } from '../recovery/decide-recovery';
-import { endRecovery } from '../recovery/recover-agent';
+import { endRecovery } from '../recovery/begin-recovery';
 import { moveAgent } from '../lifecycle/move-agent';
 import { completeWake } from '../lifecycle/wakes';
 import { appendTimeline } from '@muster/timeline';
 import { decideHeartbeat, type HeartbeatMove } from './decide-heartbeat';
+import type { OnReachable } from './record-handshake';
 import { refusedMachine } from '../registry/machine-caller';
-import { resumeWork } from '../commands/resume-work';
 import { tunnelUrlOf } from './tunnel-url';
 
 interface Beat extends Pick<AgentEntity, 'status' | 'bootId' | 'drain'> {
@@ -27,16 +27,15 @@ interface Beat extends Pick<AgentEntity, 'status' | 'bootId' | 'drain'> {
 }
 
 /**
- * Processes a heartbeat with one statement, because a thousand machines may report every few seconds. A transaction is
+ * Records a heartbeat with one statement, because a thousand machines may report every few seconds. A transaction is
  * used only if the heartbeat changes more, such as the agent's status.
  */
-export async function applyHeartbeat(
+export async function recordHeartbeat(
   database: Database,
   organizationId: string,
   body: HeartbeatBody,
-  now: Date,
-  /** The address from which the heartbeat came. */
-  from?: string,
+  /** `from`: the address from which the heartbeat came. */
+  { now, from, onReachable }: { now: Date; from?: string; onReachable: OnReachable },
 ): Promise<HeartbeatAnswer> {
   const { agentId, bootId, vmState, vmIp, workerVersion, activity } = body;
   const healthy = body.healthy ?? true;
@@ -73,7 +72,9 @@ export async function applyHeartbeat(
   const agentRef = { organizationId, agentId };
   if (healthy && beat.recovering) await database.transaction({ organizationId }, (tx) => endRecovery(tx, agentRef));
   const move = decideHeartbeat({ status, healthy, unhealthyBefore, unhealthyNow, drain });
-  const moved = move ? await database.transaction({ organizationId }, (tx) => applyMove(tx, agentRef, move)) : null;
+  const moved = move
+    ? await database.transaction({ organizationId }, (tx) => applyMove(tx, agentRef, move, onReachable))
+    : null;
   // Every third unhealthy heartbeat in a row enqueues another recovery attempt, because an attempt may be allowed now.
   const checks = beat.recoveryChecks ?? 0;
   if (checks > 0 && checks % checksUntilAttempt === 0) {
@@ -133,6 +134,7 @@ async function applyMove(
   tx: Transaction,
   agentRef: { organizationId: string; agentId: string },
   { reason, recovered, ...moved }: HeartbeatMove,
+  onReachable: OnReachable,
 ): Promise<AgentStatus | null> {
   if (!(await moveAgent(tx, { ...agentRef, ...moved, source: 'heartbeat', reason }))) return null;
   if (recovered) {
@@ -145,7 +147,7 @@ async function applyMove(
       data: { autoRecovery: true, reason },
     };
     appendTimeline(tx, agentRef, [note]);
-    await resumeWork(tx, agentRef);
+    await onReachable(tx, agentRef, { sameBoot: true });
   }
   return moved.to;
 }
