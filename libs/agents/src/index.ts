@@ -30,7 +30,8 @@ export { updateAgent } from './registry/update-agent';
 export { AgentsModule } from './agents.module';
 export { type ClaimedCommand, CommandDelivery } from './delivery/command-delivery';
 export { pushColumns, type PushFacts, type DeliveryOutcome } from './commands/command-row';
-export { failOverdueCommands, withdrawAnswers } from './commands/fail-commands';
+export { acknowledgeRunSql, detachStopCommands, releaseMachine } from './commands/command-of-run';
+export { failOverdueCommands, withdrawAnswers, withdrawCommand } from './commands/fail-commands';
 export { composeBuilderCommand } from './commands/builder-command';
 export { CommandPolls } from './delivery/poll-commands';
 export { listCommands, type ListedCommand, readCommandStatus, readScript } from './commands/read-command';
@@ -90,15 +91,7 @@ export { requireDistinct, startImaging } from './imaging/start-imaging';
 export { type ArtifactRow, findArtifact, listArtifacts } from './uploads/list-artifacts';
 export { requestUpload } from './uploads/request-upload';
 export { presignExtension } from './extensions/presign-extension';
-export {
-  startCleanup,
-  finishCleanup,
-  detachStopCommands,
-  acknowledgeRunSql,
-  markDispatchSweptSql,
-  releaseMachine,
-  assignJobSql,
-} from './work/machine-of-job';
-export { type AgentBusy, releaseSession, assignAgentToSession, withdrawCommand } from './work/machine-of-session';
+export { assignJobSql, finishCleanup, markDispatchSweptSql, startCleanup } from './work/machine-of-job';
+export { type AgentBusy, assignAgentToSession, releaseSession } from './work/machine-of-session';
 export { enqueueDueRemovals, scheduleObjectRemoval, removeObjects } from './uploads/remove-objects';
 export { recoverAgent } from './recovery/recover-agent';

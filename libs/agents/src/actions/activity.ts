@@ -1,4 +1,4 @@
-import { noSuchAgent } from '@muster/contracts';
+import { type CommandKind, noSuchAgent } from '@muster/contracts';
 import { audit, type Principal } from '@muster/access';
 import type { AgentEntity, Transaction } from '@muster/database';
 
@@ -33,6 +33,26 @@ export async function markActivity(
   );
   if (!agent) throw noSuchAgent();
   return agent.at;
+}
+
+/** Records the request of a command as activity of the agent. */
+export function recordCommandActivity(tx: Transaction, agentId: string, kind: CommandKind): void {
+  tx.defer(
+    `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, muster_now()), last_activity = $2 WHERE id = $1`,
+    [agentId, `a ${kind} command`],
+    'command_activity',
+  );
+}
+
+/**
+ * SQL that records activity of an agent if the condition holds, as a part of the statement for a command's result.
+ * `agentId` and `organizationId` are parameters of that statement.
+ */
+export function markActiveSql(names: Record<'agentId' | 'organizationId' | 'activity' | 'condition', string>): string {
+  const { agentId, organizationId, activity, condition } = names;
+  return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${activity}'
+         WHERE id = ${agentId} AND organization_id = ${organizationId}
+           AND ${condition}`;
 }
 
 /** Seconds after an activity within which another callback of the worker changes nothing. */

@@ -112,3 +112,17 @@ export function withdrawAnswers(tx: Transaction, jobId: string): void {
     'withdraw_answers',
   );
 }
+
+/**
+ * Fails a command that the agent has not acknowledged. Returns false if the command was acknowledged or has ended. If
+ * the agent is off, a withdrawn command certainly never runs.
+ */
+export async function withdrawCommand(tx: Transaction, id: AgentCommandEntity['id'], error: string): Promise<boolean> {
+  const withdrawn = await tx.execute(
+    `UPDATE agent_command SET status = 'failed', error = $2, finished_at = muster_now(), next_push_at = NULL
+     WHERE id = $1 AND status = 'pending' AND taken_at IS NULL`,
+    [id, error],
+    'withdraw_command',
+  );
+  return withdrawn > 0;
+}

@@ -1,6 +1,7 @@
 import type { CommandKind } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { acceptRequestId, currentContext, newId, OpenSpan } from '@muster/platform';
+import { recordCommandActivity } from '../actions/activity';
 import { type CommandRow, nextPushAfterClaim } from './command-row';
 import { type Requester, recordRequest } from './record-actions';
 
@@ -32,13 +33,7 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
   const { organizationId, agentId, kind, requestedBy } = command;
   const { id } = insertCommand(tx, command, { isClaimed: false });
   // The activity of a run is recorded by its reports, so its commands record none.
-  if (kind !== 'run' && kind !== 'stop_job') {
-    tx.defer(
-      `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, muster_now()), last_activity = $2 WHERE id = $1`,
-      [agentId, `a ${kind} command`],
-      'command_activity',
-    );
-  }
+  if (kind !== 'run' && kind !== 'stop_job') recordCommandActivity(tx, agentId, kind);
   if (requestedBy) recordRequest(tx, { organizationId, agentId }, { id, kind, requestedBy });
   await tx.enqueue({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
   tx.notify('command', agentId);

@@ -1,5 +1,6 @@
 import { AppError, type CommandReceipt, type CommandResultBody, invalidField, noSuch } from '@muster/contracts';
 import type { Database } from '@muster/database';
+import { markActiveSql } from '../actions/activity';
 import { applyRecordingResult, recordingOutputOf } from '../recordings/apply-recording-result';
 import { type EndedCommand, endedColumns, forgetSealed } from './ended-command';
 import { enqueueFinished } from './fail-commands';
@@ -61,6 +62,14 @@ export async function receiveOutput(
   });
 }
 
+/** SQL that records the first result of the command $1 as activity of the agent. */
+const resultActivity = markActiveSql({
+  agentId: '$2',
+  organizationId: '$3',
+  activity: 'a command’s result',
+  condition: `EXISTS (SELECT FROM agent_command WHERE id = $1 AND agent_id = $2 AND status = 'pending')`,
+});
+
 /** Stores the result of a command. Only the first result of a command is accepted. */
 export async function receiveResult(
   database: Database,
@@ -72,9 +81,7 @@ export async function receiveResult(
   return database.transaction({ organizationId }, async (tx) => {
     const ended = await tx.query<EndedCommand>(
       `WITH active AS (
-         UPDATE agent SET last_activity_at = muster_now(), last_activity = 'a command’s result'
-         WHERE id = $2 AND organization_id = $3
-           AND EXISTS (SELECT FROM agent_command WHERE id = $1 AND agent_id = $2 AND status = 'pending'))
+         ${resultActivity})
        UPDATE agent_command
        SET status = $4, output = $5, error = $6, error_code = $7, exit_code = $8, finished_at = muster_now(),
            taken_at = COALESCE(taken_at, muster_now()), next_push_at = NULL, ${forgetSealed}

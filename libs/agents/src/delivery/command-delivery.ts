@@ -17,6 +17,7 @@ import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
 import { isOn } from '../lifecycle/agent-life';
+import { markTunnelUnreachable } from '../reports/unreachable-tunnel';
 import {
   commandColumns,
   type CommandRow,
@@ -197,17 +198,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
    */
   private async leaveToPoll(command: Claimed, reason: string, deadEnd: boolean): Promise<DeliveryOutcome> {
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
-    if (deadEnd) {
-      const { agentId, organizationId, tunnelUrl, bootId } = command;
-      await this.database.query(
-        { organizationId },
-        `UPDATE agent SET unreachable_tunnel = $3
-         WHERE id = $1 AND organization_id = $2 AND boot_id IS NOT DISTINCT FROM $4
-           AND COALESCE(public_tunnel_url, tunnel_url) = $3`,
-        [agentId, organizationId, tunnelUrl, bootId],
-        'tunnel_unreachable',
-      );
-    }
+    if (deadEnd) await markTunnelUnreachable(this.database, command);
     const outcome = await this.postpone(command, 'unreachable', backoffMs, reason);
     this.pubSub.publish('command', [command.agentId]);
     return outcome;

@@ -112,15 +112,6 @@ export async function endRecovery(tx: Transaction, agentRef: AgentRef): Promise<
   ]);
 }
 
-/** Makes the service use the tunnel of the agent again after failed connections. */
-export async function retryTunnel(tx: Transaction, agentId: string): Promise<void> {
-  await tx.execute(
-    `UPDATE agent SET public_tunnel_url = COALESCE(public_tunnel_url, tunnel_url), unreachable_tunnel = NULL
-     WHERE id = $1`,
-    [agentId],
-  );
-}
-
 export function recoveryActor({ organizationId }: AgentRef): Actor {
   return { kind: 'system', id: 'auto_recovery', organizationId };
 }

@@ -5,7 +5,8 @@ import { issueCommand } from '../commands/issue-command';
 import { sealPayload } from '../commands/sealed-payload';
 import { moveAgent } from '../lifecycle/move-agent';
 import { resumeWork } from '../delivery/resume-work';
-import { beginRecovery, type LockedAgent, recoveryActor, retryTunnel } from './begin-recovery';
+import { beginRecovery, type LockedAgent, recoveryActor } from './begin-recovery';
+import { retryTunnel } from '../reports/unreachable-tunnel';
 import type { RecoveryDecision, RecoveryStep } from './decide-recovery';
 
 export interface RecoveryParts {

@@ -1,4 +1,4 @@
-import type { AgentCommandEntity, AgentEntity, Transaction } from '@muster/database';
+import type { AgentEntity, Transaction } from '@muster/database';
 
 /** The job or the autopilot session that already occupies the agent. */
 export type AgentBusy = { jobId: string } | { sessionId: string };
@@ -35,18 +35,4 @@ export function releaseSession(tx: Transaction, agentId: string, sessionId: stri
     [agentId, sessionId],
     'release_agent_of_session',
   );
-}
-
-/**
- * Fails a command that the agent has not acknowledged. Returns false if the command was acknowledged or has ended. If
- * the agent is off, a withdrawn command certainly never runs.
- */
-export async function withdrawCommand(tx: Transaction, id: AgentCommandEntity['id'], error: string): Promise<boolean> {
-  const withdrawn = await tx.execute(
-    `UPDATE agent_command SET status = 'failed', error = $2, finished_at = muster_now(), next_push_at = NULL
-     WHERE id = $1 AND status = 'pending' AND taken_at IS NULL`,
-    [id, error],
-    'withdraw_command',
-  );
-  return withdrawn > 0;
 }
