@@ -1,5 +1,5 @@
-// Long: takes and restores many backups.
-// Short: tools/start/upgrade-data.spec.ts
+// This test is long because it takes and restores many backups.
+// A short test of the same code: tools/start/upgrade-data.spec.ts
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Long: runs each benchmark in its short form.
-// Short: apps/standalone/src/run-cost/run-cost.spec.ts
+// This test is long because it runs each benchmark in its short form.
+// A short test of the same code: apps/standalone/src/run-cost/run-cost.spec.ts
 import { cloneDatabase, isLongForm, testStack } from '@muster/testing';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';

@@ -42,7 +42,7 @@ async function measure(database: Database, scans: number): Promise<SchedulesAnsw
   const began = performance.now();
   const { launched } = await runDueSchedules(database, { now, limit: 1000, whenScanned: 'leave' });
   const tickMs = performance.now() - began;
-  if (launched.length !== due) throw new Error(`the tick launched ${launched.length}`);
+  if (launched.length !== due) throw new Error(`the tick launched ${launched.length} runs instead of ${due}`);
   await database.transaction('system', async (tx) => {
     await tx.execute('DELETE FROM schedule_run');
     await tx.execute(`UPDATE schedule SET next_run_at = '2026-01-01T00:00:00Z' WHERE last_run_at IS NOT NULL`);

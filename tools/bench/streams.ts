@@ -12,8 +12,8 @@ import type { Load } from './streams-load';
 import { Readers } from './streams-readers';
 import { sized } from './short';
 
-// Measures the time from the start of a transaction to 2,000 readers of 100 agents. The floor, the minimal program for
-// comparison, is a bare server that writes the same bytes to them.
+// Measures the time from the start of a transaction until 2,000 event streams of 100 agents have received its entries. The
+// floor, the minimal program for comparison, is a bare server that writes the same bytes to them.
 
 const agentCount = sized(100, 5);
 const readersOfEach = sized(20, 2);

@@ -1,5 +1,5 @@
-// Long: runs the alert rules in promtool.
-// Short: tools/deploy/prometheus-rule.spec.ts
+// This test is long because it runs the alert rules in promtool.
+// A short test of the same code: tools/deploy/prometheus-rule.spec.ts
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

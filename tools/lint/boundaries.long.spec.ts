@@ -1,5 +1,5 @@
-// Long: lints one project after the other.
-// Short: tools/lint/words.spec.ts
+// This test is long because it lints one project after the other.
+// A short test of the same code: tools/lint/words.spec.ts
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -73,9 +73,11 @@ function faultsOfFile(file) {
 
 /** A long test file states why it is long, and names the file of the short suite that tests the same behavior. */
 function faultsOfLongSpec(file, [long, short]) {
-  const covering = /^\/\/ Short: (\S+)$/.exec(short)?.[1];
-  if (!/^\/\/ Long: ./.test(long) || !covering)
-    return [`${file}: must begin with the lines "// Long: <reason>." and "// Short: <a file of the short suite>"`];
+  const covering = /^\/\/ A short test of the same code: (\S+)$/.exec(short)?.[1];
+  if (!/^\/\/ This test is long because it ./.test(long) || !covering)
+    return [
+      `${file}: must begin with "// This test is long because it <reason>." and "// A short test of the same code: <file>"`,
+    ];
   return files.includes(covering) && !covering.endsWith('.long.spec.ts')
     ? []
     : [`${file}: names ${covering}, which is not a file of the short suite`];

@@ -1,5 +1,5 @@
-// Long: it starts seven processes with libfaketime.
-// Short: libs/database/src/clock-sync.spec.ts
+// This test is long because it starts seven processes with libfaketime.
+// A short test of the same code: libs/database/src/clock-sync.spec.ts
 import { rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
-// Long: plays and records steps in a browser on another host, and tries wrong tunnels.
-// Short: apps/e2e/src/far-worker.spec.ts
+// This test is long because it plays and records steps in a browser on another host, and tries wrong tunnels.
+// A short test of the same code: apps/e2e/src/far-worker.spec.ts
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { HttpClient, waitFor } from '@muster/testing';

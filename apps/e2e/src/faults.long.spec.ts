@@ -1,5 +1,5 @@
-// Long: pauses, kills and empties Redis and Postgres.
-// Short: apps/e2e/src/services.spec.ts
+// This test is long because it pauses, kills and empties Redis and Postgres.
+// A short test of the same code: apps/e2e/src/services.spec.ts
 import { HttpClient, longForm, waitFor } from '@muster/testing';
 import { countProbes, type FaultFixture, openFaultFixture } from './fault-fixture';
 import { seeded } from './seed';

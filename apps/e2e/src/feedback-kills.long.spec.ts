@@ -1,5 +1,5 @@
-// Long: kills the feedback worker at each of its calls.
-// Short: apps/feedback-sync/src/one-creation.spec.ts
+// This test is long because it kills the feedback worker at each of its calls.
+// A short test of the same code: apps/feedback-sync/src/one-creation.spec.ts
 import { newId } from '@muster/platform';
 import {
   cloneDatabase,

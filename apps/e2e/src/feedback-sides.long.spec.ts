@@ -1,5 +1,5 @@
-// Long: changes feedback on three sides in many orders.
-// Short: apps/feedback-sync/src/sync.spec.ts
+// This test is long because it changes feedback on three sides in many orders.
+// A short test of the same code: apps/feedback-sync/src/sync.spec.ts
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
 import {

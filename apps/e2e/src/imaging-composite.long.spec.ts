@@ -1,5 +1,5 @@
-// Long: builds composites on a real worker.
-// Short: apps/standalone/src/imaging-composite.spec.ts
+// This test is long because it builds composites on a real worker.
+// A short test of the same code: apps/standalone/src/imaging-composite.spec.ts
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';

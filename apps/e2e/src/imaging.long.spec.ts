@@ -1,5 +1,5 @@
-// Long: converts 200 images on a real worker.
-// Short: apps/worker/src/imaging/python-tests.spec.ts
+// This test is long because it converts 200 images on a real worker.
+// A short test of the same code: apps/worker/src/imaging/python-tests.spec.ts
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

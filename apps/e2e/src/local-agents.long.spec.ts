@@ -1,5 +1,5 @@
-// Long: runs a hostile script under three kinds of isolation.
-// Short: libs/vm/src/local/confined-workers.spec.ts
+// This test is long because it runs a hostile script under three kinds of isolation.
+// A short test of the same code: libs/vm/src/local/confined-workers.spec.ts
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';

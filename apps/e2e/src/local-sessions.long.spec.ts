@@ -1,5 +1,5 @@
-// Long: runs an autopilot session in a real browser under npm start.
-// Short: apps/standalone/src/autopilot/sessions.spec.ts
+// This test is long because it runs an autopilot session in a real browser under npm start.
+// A short test of the same code: apps/standalone/src/autopilot/sessions.spec.ts
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
     folder = await mkdtemp(join(tmpdir(), 'muster-sessions-'));
     [portal, model] = await Promise.all([FakePortal.start(), FakeModel.start()]);
     model.answers(() => ({ json: { status: 'unsure', reason: '', question: 'Where?', confidence: 0.1, actions: [] } }));
-    // A wrapper script of the browser that only CHROMIUM names. The test finds its extra argument in the process list.
+    // A script that starts the browser. The worker finds it only by the variable CHROMIUM. The test finds its extra argument in the process list.
     const browser = join(folder, 'a browser');
     await writeFile(browser, `#!/bin/sh\nexec '${chromium}' --led-to-by-name "$@"\n`, { mode: 0o755 });
     const port = await freePort();

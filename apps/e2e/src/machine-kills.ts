@@ -132,7 +132,7 @@ export class MachineKills {
   async bringTo(killCase: KillCase): Promise<void> {
     const { act, agentId, machine, gate, hold } = killCase;
     if (gate) await this.gates.close(agentId, gate);
-    // The boot or shutdown pauses until the test continues it, except if the gate lies after it.
+    // The machine's boot or shutdown waits for the test, unless the process is killed only after that.
     machine.pauses = gate !== 'run command insert' && gate !== 'stopped status update' && gate !== 'gone state update';
     const held = hold && machine.hold(orderOf[act], hold);
     if (act === 'wake') await this.launch(killCase);

@@ -1,5 +1,5 @@
-// Long: starts the six apps to read their metrics.
-// Short: tools/deploy/prometheus-rule.spec.ts
+// This test is long because it starts the six apps to read their metrics.
+// A short test of the same code: tools/deploy/prometheus-rule.spec.ts
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceApps, type ServiceApp } from '@muster/contracts';

@@ -1,5 +1,5 @@
-// Long: waits for a schedule through six processes.
-// Short: libs/schedules/src/prewake/prewake-machines.spec.ts
+// This test is long because it waits for a schedule through six processes.
+// A short test of the same code: libs/schedules/src/prewake/prewake-machines.spec.ts
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

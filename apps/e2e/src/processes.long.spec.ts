@@ -1,5 +1,5 @@
-// Long: starts, kills and restarts several processes behind one port.
-// Short: apps/e2e/src/start.spec.ts
+// This test is long because it starts, kills and restarts several processes behind one port.
+// A short test of the same code: apps/e2e/src/start.spec.ts
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Long: kills the gateway at each step of publishing.
-// Short: apps/gateway/src/packs/faults-of-store.spec.ts
+// This test is long because it kills the gateway at each step of publishing.
+// A short test of the same code: apps/gateway/src/packs/faults-of-store.spec.ts
 import { createHash, randomBytes, randomFillSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DatabaseModule } from '@muster/database';

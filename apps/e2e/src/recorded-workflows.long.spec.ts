@@ -1,5 +1,5 @@
-// Long: plays recordings in a real browser.
-// Short: libs/workflows/src/recordings/read-recording.spec.ts
+// This test is long because it plays recordings in a real browser.
+// A short test of the same code: libs/workflows/src/recordings/read-recording.spec.ts
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
@@ -47,7 +47,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     });
     portal.listen(0, '127.0.0.1');
     await once(portal, 'listening');
-    // A wrapper script of the browser that only CHROMIUM names. It records the id of the agent that starts it.
+    // A script that starts the browser. The worker finds it only by the variable CHROMIUM. It records the agent's id.
     const browser = join(folder, 'a browser');
     await writeFile(browser, `#!/bin/sh\necho "$AGENT_ID" >> '${folder}/started'\nexec '${chromium}' "$@"\n`, {
       mode: 0o700,
@@ -105,7 +105,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   };
   const makeAgent = async (provider: string) =>
     (await admin.post('/api/agents', { name: `The ${provider} one`, provider })).body;
-  /** Targets of the remaining short links into the test's folder. Links of other tests are ignored. */
+  /** Returns the targets of the symbolic links into the test's folder that were not removed. Links of other tests are ignored. */
   const links = () =>
     readdirSync(tmpdir())
       .filter((name) => /^muster-[0-9a-f]{12}$/.test(name))

@@ -1,5 +1,5 @@
-// Long: runs ticks on four schedulers and kills one.
-// Short: libs/schedules/src/ticks/run-due-schedules.spec.ts
+// This test is long because it runs ticks on four schedulers and kills one.
+// A short test of the same code: libs/schedules/src/ticks/run-due-schedules.spec.ts
 import { loadConfig, BaseConfig, newId } from '@muster/platform';
 import { type ClonedDatabase, cloneDatabase, HttpClient, testEnvironment, waitFor } from '@muster/testing';
 import { Client } from 'pg';

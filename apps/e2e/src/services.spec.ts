@@ -72,7 +72,7 @@ describe('the six apps in six processes', () => {
           const answer = await client.post('/api/admin/queue-probes', { count }).catch(() => null);
           if (victim !== 'gateway') expect(answer?.status).toBe(202);
           if (answer?.status === 202) accepted += answer.body.probes.length;
-          // A request stores `count` canaries for each queue.
+          // Without an answer, `count` canaries for each queue may have been stored.
           else unanswered += count * queues;
         }
       })();

@@ -1,5 +1,5 @@
-// Long: kills a process at each boundary of a set of commits.
-// Short: apps/e2e/src/services.spec.ts
+// This test is long because it kills a process at each boundary of a set of commits.
+// A short test of the same code: apps/e2e/src/services.spec.ts
 import { randomBytes } from 'node:crypto';
 import { newId } from '@muster/platform';
 import { type ClonedDatabase, cloneDatabase, HttpClient, openPool, testEnvironment, waitFor } from '@muster/testing';
@@ -13,7 +13,10 @@ const password = 'correct horse battery';
 /** First key of the advisory locks of the gates. */
 const kind = 4244;
 
-/** The gates: at a statement that is not executed yet, or at a commit whose success the process does not learn. */
+/**
+ * The gates, at which a test stops the process and kills it: before a statement executes, or during a commit, so that the
+ * process does not learn whether it succeeded.
+ */
 const gateTriggers = {
   launch: 'CREATE TRIGGER gate_launch BEFORE INSERT ON job',
   'launch’s commit': 'CREATE CONSTRAINT TRIGGER gate_launched AFTER INSERT ON job DEFERRABLE INITIALLY DEFERRED',

@@ -1,5 +1,5 @@
-// Long: kills and restarts npm start.
-// Short: apps/e2e/src/start.spec.ts
+// This test is long because it kills and restarts npm start.
+// A short test of the same code: apps/e2e/src/start.spec.ts
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

@@ -1,5 +1,5 @@
-// Long: starts services to list the modules that they load.
-// Short: libs/platform/src/tracing/tracing.spec.ts
+// This test is long because it starts services to list the modules that they load.
+// A short test of the same code: libs/platform/src/tracing/tracing.spec.ts
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

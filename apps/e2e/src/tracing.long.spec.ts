@@ -1,5 +1,5 @@
-// Long: follows one trace through the six apps.
-// Short: apps/standalone/src/traces.spec.ts
+// This test is long because it follows one trace through the six apps.
+// A short test of the same code: apps/standalone/src/traces.spec.ts
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Long: kills processes at each boundary of a webhook delivery.
-// Short: apps/standalone/src/webhooks/delivered.spec.ts
+// This test is long because it kills processes at each boundary of a webhook delivery.
+// A short test of the same code: apps/standalone/src/webhooks/delivered.spec.ts
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

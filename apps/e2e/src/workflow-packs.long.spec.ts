@@ -1,5 +1,5 @@
-// Long: publishes a pack from a folder, runs it and rolls it back.
-// Short: apps/gateway/src/packs/versions.spec.ts
+// This test is long because it publishes a pack from a folder, runs it and rolls it back.
+// A short test of the same code: apps/gateway/src/packs/versions.spec.ts
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

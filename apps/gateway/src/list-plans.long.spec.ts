@@ -1,5 +1,5 @@
-// Long: reads the plan of each list in a large organization.
-// Short: libs/pilot/src/batches/list-plans.spec.ts
+// This test is long because it reads the plan of each list in a large organization.
+// A short test of the same code: libs/pilot/src/batches/list-plans.spec.ts
 import {
   seedLargeOrganization,
   type Harness,

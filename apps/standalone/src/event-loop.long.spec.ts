@@ -1,5 +1,5 @@
-// Long: sends every route each shape of large input, and measures processor time.
-// Short: libs/platform/src/http/bodies/json-body.spec.ts
+// This test is long because it sends every route each shape of large input, and measures processor time.
+// A short test of the same code: libs/platform/src/http/bodies/json-body.spec.ts
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openApiDocument } from '@muster/contracts';
 import { newId } from '@muster/platform';

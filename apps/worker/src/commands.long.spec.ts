@@ -1,5 +1,5 @@
-// Long: it starts a worker process for each rule, and waits in real time.
-// Short: apps/worker/src/commands.spec.ts
+// This test is long because it starts a worker process for each rule, and waits in real time.
+// A short test of the same code: apps/worker/src/commands.spec.ts
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

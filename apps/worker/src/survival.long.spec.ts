@@ -1,5 +1,5 @@
-// Long: it kills a worker in every state that a run or a command can be in.
-// Short: apps/worker/src/survival.spec.ts
+// This test is long because it kills a worker in every state that a run or a command can be in.
+// A short test of the same code: apps/worker/src/survival.spec.ts
 import { killAll, processesOf } from '@muster/testing';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

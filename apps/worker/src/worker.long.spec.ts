@@ -1,5 +1,5 @@
-// Long: it starts a worker for each answer that the service can give.
-// Short: apps/worker/src/worker.spec.ts
+// This test is long because it starts a worker for each answer that the service can give.
+// A short test of the same code: apps/worker/src/worker.spec.ts
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

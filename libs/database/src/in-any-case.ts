@@ -1,6 +1,6 @@
 /**
- * SQL for a text in lower case and in alphabetical order, for any alphabet. Names the collation, because the database's
- * own locale may know only the letters of ASCII, as that of a local cluster does.
+ * SQL that makes a text comparable and sortable without regard to case, in any alphabet. It names a collation, because
+ * the database's own locale may know only ASCII letters. That is so in the cluster of `npm start`.
  */
 export function inAnyCase(text: string): string {
   return `lower((${text}) COLLATE muster_text)`;

@@ -1,5 +1,5 @@
-// Long: installs and starts the servers as several users.
-// Short: tools/dev-stack/src/chromium.spec.ts
+// This test is long because it installs and starts the servers as several users.
+// A short test of the same code: tools/dev-stack/src/chromium.spec.ts
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import {
   chmodSync,

@@ -1,5 +1,5 @@
-// Long: kills the gateway during a chat turn.
-// Short: apps/gateway/src/assistant/chat-faults.spec.ts
+// This test is long because it kills the gateway during a chat turn.
+// A short test of the same code: apps/gateway/src/assistant/chat-faults.spec.ts
 import { waitFor } from '@muster/testing';
 import { SessionKills, type Sessions } from './session-kills';
 

@@ -1,5 +1,5 @@
-// Long: kills processes while a browser files a claim.
-// Short: apps/standalone/src/autopilot/sessions.spec.ts
+// This test is long because it kills processes while a browser files a claim.
+// A short test of the same code: apps/standalone/src/autopilot/sessions.spec.ts
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';

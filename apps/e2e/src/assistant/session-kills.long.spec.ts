@@ -1,5 +1,5 @@
-// Long: kills processes at every boundary of an autopilot session.
-// Short: apps/standalone/src/autopilot/session-trouble.spec.ts
+// This test is long because it kills processes at every boundary of an autopilot session.
+// A short test of the same code: apps/standalone/src/autopilot/session-trouble.spec.ts
 import { longForm } from '@muster/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seeded } from '../seed';

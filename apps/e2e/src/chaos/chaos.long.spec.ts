@@ -1,5 +1,5 @@
-// Long: runs jobs while services, workers, Redis and Postgres are killed.
-// Short: apps/e2e/src/services.spec.ts
+// This test is long because it runs jobs while services, workers, Redis and Postgres are killed.
+// A short test of the same code: apps/e2e/src/services.spec.ts
 import { longForm, processesOf, waitFor } from '@muster/testing';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

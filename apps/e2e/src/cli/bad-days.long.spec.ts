@@ -1,5 +1,5 @@
-// Long: starts the command line many times against a server that fails or sends hostile output.
-// Short: apps/e2e/src/cli/cli.spec.ts
+// This test is long because it starts the command line many times against a server that fails or sends hostile output.
+// A short test of the same code: apps/e2e/src/cli/cli.spec.ts
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Long: starts the command line for each command and waits for runs that are cancelled.
-// Short: apps/e2e/src/cli/cli.spec.ts
+// This test is long because it starts the command line for each command and waits for runs that are cancelled.
+// A short test of the same code: apps/e2e/src/cli/cli.spec.ts
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';

@@ -1,5 +1,5 @@
-// Long: installs a worker on a second host and waits for its runs.
-// Short: apps/e2e/src/far-worker.spec.ts
+// This test is long because it installs a worker on a second host and waits for its runs.
+// A short test of the same code: apps/e2e/src/far-worker.spec.ts
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,5 +1,5 @@
-// Long: signs in with device codes and second factors in a real terminal.
-// Short: apps/gateway/src/auth/device.spec.ts
+// This test is long because it signs in with device codes and second factors in a real terminal.
+// A short test of the same code: apps/gateway/src/auth/device.spec.ts
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

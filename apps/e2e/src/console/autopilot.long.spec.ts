@@ -1,5 +1,5 @@
-// Long: walks one page in a browser.
-// Short: apps/standalone/src/autopilot/sessions.spec.ts
+// This test is long because it walks one page in a browser.
+// A short test of the same code: apps/standalone/src/autopilot/sessions.spec.ts
 import type { AutopilotTask } from '@muster/contracts';
 import { FakeModel, FakePortal, type HttpClient, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser, executable } from './console-fixture';

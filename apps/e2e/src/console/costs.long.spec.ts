@@ -1,5 +1,5 @@
-// Long: walks one page in a browser.
-// Short: apps/gateway/src/pricing/costs.spec.ts
+// This test is long because it walks one page in a browser.
+// A short test of the same code: apps/gateway/src/pricing/costs.spec.ts
 import { waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
 

@@ -1,5 +1,5 @@
-// Long: starts the development server of the console.
-// Short: tools/serve/src/served-app.spec.ts
+// This test is long because it starts the development server of the console.
+// A short test of the same code: tools/serve/src/served-app.spec.ts
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { freePort, waitFor } from '@muster/testing';

@@ -1,5 +1,5 @@
-// Long: walks one page in a browser.
-// Short: apps/standalone/src/questions.spec.ts
+// This test is long because it walks one page in a browser.
+// A short test of the same code: apps/standalone/src/questions.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
 import type { Page } from 'playwright-core';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';

@@ -1,5 +1,5 @@
-// Long: scrolls through 100,000 log lines and 10,000 runs.
-// Short: apps/gateway/src/jobs/job-lists.spec.ts
+// This test is long because it scrolls through 100,000 log lines and 10,000 runs.
+// A short test of the same code: apps/gateway/src/jobs/job-lists.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
 import { Client } from 'pg';
 import type { Page } from 'playwright-core';

@@ -1,5 +1,5 @@
-// Long: opens each list in a browser.
-// Short: apps/e2e/src/console/stories.spec.ts
+// This test is long because it opens each list in a browser.
+// A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { randomUUID } from 'node:crypto';
 import { type HttpClient, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';

@@ -1,5 +1,5 @@
-// Long: kills the service behind an open page.
-// Short: apps/e2e/src/console/stories.spec.ts
+// This test is long because it kills the service behind an open page.
+// A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
 

@@ -1,5 +1,5 @@
-// Long: opens many pages in a browser and changes what they show.
-// Short: apps/e2e/src/console/stories.spec.ts
+// This test is long because it opens many pages in a browser and changes what they show.
+// A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
 

@@ -1,5 +1,5 @@
-// Long: opens every page in a browser as each role.
-// Short: apps/standalone/src/routes.spec.ts
+// This test is long because it opens every page in a browser as each role.
+// A short test of the same code: apps/standalone/src/routes.spec.ts
 import { waitFor } from '@muster/testing';
 import type { ConsoleTab } from './console-browser';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';

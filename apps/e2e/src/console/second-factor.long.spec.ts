@@ -1,5 +1,5 @@
-// Long: walks one page in a browser.
-// Short: apps/gateway/src/auth/second-factor.spec.ts
+// This test is long because it walks one page in a browser.
+// A short test of the same code: apps/gateway/src/auth/second-factor.spec.ts
 import { authenticatorCode, waitFor } from '@muster/testing';
 import { ConsoleTab } from './console-browser';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';

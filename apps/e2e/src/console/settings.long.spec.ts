@@ -1,5 +1,5 @@
-// Long: walks one page in a browser.
-// Short: apps/gateway/src/organization/organization.spec.ts
+// This test is long because it walks one page in a browser.
+// A short test of the same code: apps/gateway/src/organization/organization.spec.ts
 import { waitFor } from '@muster/testing';
 import type { Page } from 'playwright-core';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';

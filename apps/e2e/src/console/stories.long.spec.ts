@@ -1,5 +1,5 @@
-// Long: walks through the tasks of an operator in a browser.
-// Short: apps/e2e/src/console/stories.spec.ts
+// This test is long because it walks through the tasks of an operator in a browser.
+// A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
 

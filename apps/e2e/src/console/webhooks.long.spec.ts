@@ -1,5 +1,5 @@
-// Long: walks one page in a browser.
-// Short: apps/standalone/src/webhooks/endpoints.spec.ts
+// This test is long because it walks one page in a browser.
+// A short test of the same code: apps/standalone/src/webhooks/endpoints.spec.ts
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { waitFor } from '@muster/testing';

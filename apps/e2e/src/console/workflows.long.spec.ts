@@ -1,5 +1,5 @@
-// Long: walks one page in a browser.
-// Short: apps/e2e/src/console/stories.spec.ts
+// This test is long because it walks one page in a browser.
+// A short test of the same code: apps/e2e/src/console/stories.spec.ts
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

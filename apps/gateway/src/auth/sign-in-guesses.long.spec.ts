@@ -1,5 +1,5 @@
-// Long: hashes hundreds of passwords.
-// Short: apps/gateway/src/auth/sessions.spec.ts
+// This test is long because it hashes hundreds of passwords.
+// A short test of the same code: apps/gateway/src/auth/sessions.spec.ts
 import { newId } from '@muster/platform';
 import { type Answer, FakeClock, type Harness, makeUser, startHarness, testPassword } from '@muster/testing';
 import { gateway } from '../gateway.harness';

@@ -63,7 +63,7 @@ export class JobCallbacksController {
   @Endpoint({
     summary: 'Report the progress of a step',
     description:
-      'A step only moves forward. Of two reports, the one with the end is the later; otherwise, the one with the ' +
+      'The status of a step never goes back. Of two reports, the one with the end is the later; otherwise, the one with the ' +
       'greater `seq`.',
     access: workers,
     body: StepStatusBody,

@@ -1,5 +1,5 @@
-// Long: runs sessions in a real browser against hostile pages.
-// Short: apps/standalone/src/autopilot/hostile-texts.spec.ts
+// This test is long because it runs sessions in a real browser against hostile pages.
+// A short test of the same code: apps/standalone/src/autopilot/hostile-texts.spec.ts
 import type { AutopilotTask, SessionAction } from '@muster/contracts';
 import { AutopilotHarness, chromium, noChromium } from './autopilot.harness';
 import { answerSteps, type StepQuestion } from './portal-model.harness';

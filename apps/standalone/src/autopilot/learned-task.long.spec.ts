@@ -1,5 +1,5 @@
-// Long: learns and replays a task in a real browser.
-// Short: apps/standalone/src/autopilot/tasks.spec.ts
+// This test is long because it learns and replays a task in a real browser.
+// A short test of the same code: apps/standalone/src/autopilot/tasks.spec.ts
 import type { AutopilotSession } from '@muster/contracts';
 import { waitFor } from '@muster/testing';
 import { AutopilotHarness, chromium, noChromium } from './autopilot.harness';

@@ -1,5 +1,5 @@
-// Long: runs many sessions at once.
-// Short: apps/standalone/src/autopilot/sessions.spec.ts
+// This test is long because it runs many sessions at once.
+// A short test of the same code: apps/standalone/src/autopilot/sessions.spec.ts
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { AutopilotSession } from '@muster/contracts';

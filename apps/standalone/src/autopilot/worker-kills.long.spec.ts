@@ -1,5 +1,5 @@
-// Long: kills a worker at each boundary of a session.
-// Short: apps/standalone/src/autopilot/session-trouble.spec.ts
+// This test is long because it kills a worker at each boundary of a session.
+// A short test of the same code: apps/standalone/src/autopilot/session-trouble.spec.ts
 import { setTimeout as sleep } from 'node:timers/promises';
 import { killAll, processesOf, seeded, waitFor } from '@muster/testing';
 import { AutopilotHarness, chromium, noChromium } from './autopilot.harness';

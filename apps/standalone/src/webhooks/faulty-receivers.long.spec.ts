@@ -1,5 +1,5 @@
-// Long: waits for the retries of a delivery.
-// Short: libs/webhooks/src/deliveries/claim-delivery.spec.ts
+// This test is long because it waits for the retries of a delivery.
+// A short test of the same code: libs/webhooks/src/deliveries/claim-delivery.spec.ts
 import { FakeClock, waitFor } from '@muster/testing';
 import { WebhookFixture } from './webhook-fixture.harness';
 

@@ -1,5 +1,5 @@
-// Long: waits in real time for receivers that hang.
-// Short: apps/standalone/src/webhooks/delivered.spec.ts
+// This test is long because it waits in real time for receivers that hang.
+// A short test of the same code: apps/standalone/src/webhooks/delivered.spec.ts
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { waitFor } from '@muster/testing';

@@ -1,5 +1,5 @@
-// Long: measures deliveries while one endpoint never answers.
-// Short: apps/standalone/src/webhooks/delivered.spec.ts
+// This test is long because it measures deliveries while one endpoint never answers.
+// A short test of the same code: apps/standalone/src/webhooks/delivered.spec.ts
 import { newId } from '@muster/platform';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { standalone } from '../standalone';

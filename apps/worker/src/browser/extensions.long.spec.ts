@@ -1,5 +1,5 @@
-// Long: it drives a real browser with extensions.
-// Short: apps/worker/src/browser/find-browser.spec.ts
+// This test is long because it drives a real browser with extensions.
+// A short test of the same code: apps/worker/src/browser/find-browser.spec.ts
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';

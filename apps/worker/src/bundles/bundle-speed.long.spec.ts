@@ -1,5 +1,5 @@
-// Long: it measures how fast bundles are extracted.
-// Short: apps/worker/src/bundles/bundle-cache.spec.ts
+// This test is long because it measures how fast bundles are extracted.
+// A short test of the same code: apps/worker/src/bundles/bundle-cache.spec.ts
 import { randomBytes } from 'node:crypto';
 import { FakeService } from '../testing/fake-service.harness';
 import { runOf, WorkerHarness } from '../testing/worker-process.harness';

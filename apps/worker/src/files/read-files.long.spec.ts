@@ -1,5 +1,5 @@
-// Long: it starts a worker process for each rule, and waits in real time.
-// Short: apps/worker/src/files/read-files.spec.ts
+// This test is long because it starts a worker process for each rule, and waits in real time.
+// A short test of the same code: apps/worker/src/files/read-files.spec.ts
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Long: it starts a worker process for each rule, and waits in real time.
-// Short: apps/worker/src/host/keys.spec.ts
+// This test is long because it starts a worker process for each rule, and waits in real time.
+// A short test of the same code: apps/worker/src/host/keys.spec.ts
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService, type Json } from '../testing/fake-service.harness';

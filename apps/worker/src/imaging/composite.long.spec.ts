@@ -1,5 +1,5 @@
-// Long: it kills and stops a worker in the middle of composing images.
-// Short: apps/worker/src/imaging/python-tests.spec.ts
+// This test is long because it kills and stops a worker in the middle of composing images.
+// A short test of the same code: apps/worker/src/imaging/python-tests.spec.ts
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Long: it converts images in every format that Pillow reads.
-// Short: apps/worker/src/imaging/python-tests.spec.ts
+// This test is long because it converts images in every format that Pillow reads.
+// A short test of the same code: apps/worker/src/imaging/python-tests.spec.ts
 import { testStack } from '@muster/testing';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Long: it compiles the worker once for each renamed field of the contract.
-// Short: apps/worker/src/runs/run.spec.ts
+// This test is long because it compiles the worker once for each renamed field of the contract.
+// A short test of the same code: apps/worker/src/runs/run.spec.ts
 import { resolve } from 'node:path';
 import ts from 'typescript';
 

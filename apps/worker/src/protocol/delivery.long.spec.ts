@@ -1,5 +1,5 @@
-// Long: it starts a worker process for each rule, and waits in real time.
-// Short: apps/worker/src/protocol/delivery.spec.ts
+// This test is long because it starts a worker process for each rule, and waits in real time.
+// A short test of the same code: apps/worker/src/protocol/delivery.spec.ts
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService } from '../testing/fake-service.harness';

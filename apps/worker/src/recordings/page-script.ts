@@ -28,7 +28,7 @@ const pageSource = String.raw`
     report(JSON.stringify({ kind, ...(frame.length ? { frame } : {}), ...more }));
   };
 
-  // Selectors of an element.
+  // The following functions find selectors of an element.
 
   const only = (root, selector, element) => {
     try {

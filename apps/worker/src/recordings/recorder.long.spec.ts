@@ -1,5 +1,5 @@
-// Long: it records a real browser.
-// Short: apps/worker/src/recordings/recorded-steps.spec.ts
+// This test is long because it records a real browser.
+// A short test of the same code: apps/worker/src/recordings/recorded-steps.spec.ts
 import { BrowserDriver, processesOf, waitFor } from '@muster/testing';
 import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';

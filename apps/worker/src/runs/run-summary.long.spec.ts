@@ -1,5 +1,5 @@
-// Long: it starts a worker process for each rule, and waits in real time.
-// Short: apps/worker/src/runs/run-summary.spec.ts
+// This test is long because it starts a worker process for each rule, and waits in real time.
+// A short test of the same code: apps/worker/src/runs/run-summary.spec.ts
 import { FakeService } from '../testing/fake-service.harness';
 import { runOf, WorkerHarness } from '../testing/worker-process.harness';
 

@@ -1,5 +1,5 @@
-// Long: it waits for scripts that ignore SIGTERM.
-// Short: apps/worker/src/survival.spec.ts
+// This test is long because it waits for scripts that ignore SIGTERM.
+// A short test of the same code: apps/worker/src/survival.spec.ts
 import { processesOf } from '@muster/testing';
 import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Long: it drives a real browser.
-// Short: apps/standalone/src/autopilot/sessions.spec.ts
+// This test is long because it drives a real browser.
+// A short test of the same code: apps/standalone/src/autopilot/sessions.spec.ts
 import { action, chromium, noChromium, SessionHarness } from '../testing/session.harness';
 import { writeStableCode } from '@muster/testing';
 

@@ -1,5 +1,5 @@
-// Long: it kills a worker during a browser session.
-// Short: apps/worker/src/survival.spec.ts
+// This test is long because it kills a worker during a browser session.
+// A short test of the same code: apps/worker/src/survival.spec.ts
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Long: it drives a real browser.
-// Short: apps/standalone/src/autopilot/sessions.spec.ts
+// This test is long because it drives a real browser.
+// A short test of the same code: apps/standalone/src/autopilot/sessions.spec.ts
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

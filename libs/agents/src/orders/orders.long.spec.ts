@@ -1,5 +1,5 @@
-// Long: waits for machines that answer late or never.
-// Short: libs/agents/src/orders/wakes.spec.ts
+// This test is long because it waits for machines that answer late or never.
+// A short test of the same code: libs/agents/src/orders/wakes.spec.ts
 import { waitFor } from '@muster/testing';
 import { moveAgent } from '../lifecycle/move-agent';
 import { useMachines } from './machines.harness';

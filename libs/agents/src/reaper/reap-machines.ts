@@ -66,7 +66,7 @@ export async function reapMachines(
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));
-  // Deletes findings of places that are no longer checked, and findings about agents that were terminated.
+  // Deletes what was found at places (such as an EC2 region) that are no longer checked, and about terminated agents.
   await parts.database.query(
     'system',
     `DELETE FROM machine_finding f

@@ -78,7 +78,7 @@ function renewClaim({ database, modelMs }: AnalysisParts, { id, turn }: Analysis
         [id, turn, leaseMs],
         'renew_analysis',
       )
-      .catch((error: Error) => log.warn(`the claim of analysis ${id} could not be renewed: ${error.message}`));
+      .catch((error: Error) => log.warn(`the lease of video analysis ${id} could not be renewed: ${error.message}`));
   }, leaseMs / 3);
   return () => {
     clearInterval(renewal);

@@ -55,7 +55,8 @@ export const errorMeanings: Record<ErrorCode, string> = {
   service_unavailable: 'The service cannot do this at the moment. Nothing was changed; try again later.',
   stage_in_use:
     'Installations outside the pilot ring use the version; `installationIds` lists them. Pin them to another version first.',
-  stage_transition_not_allowed: 'The version cannot move from its stage to this one. `detail` lists the allowed moves.',
+  stage_transition_not_allowed:
+    'The version cannot move from its stage to this one. `detail` lists the stages to which it can move.',
   step_up_required: 'Enter the second factor again for this change.',
   unauthenticated: 'The request has no valid credentials. Send an API key, or sign in again.',
   unsupported_media_type:

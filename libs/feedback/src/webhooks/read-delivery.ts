@@ -48,7 +48,7 @@ export function referencesOfCodehost(event: string | undefined, payload: unknown
   ];
 }
 
-/** Reads the reference of a ClickUp event; null if the event is not supported. */
+/** Returns the references to the task that a ClickUp event is about; null if the event is not supported. */
 export function referencesOfTasktracker(payload: unknown): Reference[] | null {
   const { event, task_id: taskId } = (payload ?? {}) as { event?: unknown; task_id?: unknown };
   if (typeof event !== 'string' || !taskEvents.includes(event)) return null;

@@ -3,8 +3,8 @@ import { type JobEntity, lock, type Transaction } from '@muster/database';
 import type { FullKey } from './decide-start';
 
 /**
- * SQL over the waiting lease `l`: the number of runs that hold its key (`held`) and the number that may hold it
- * (`most`), which is the smallest limit of the waiting job, the holders and the organization.
+ * SQL for the row `l` of a job that waits for a key. `held`: how many runs hold the key. `most`: how many may hold it,
+ * which is the smallest of the limits that the job, the holders and the organization specify.
  */
 const holders = `(
   SELECT count(*)::int AS held, LEAST(l.most, min(h.most), (

@@ -23,7 +23,10 @@ const near = new Set<string>();
 /** Recent counts of open runs by organization: as this process read them, plus the runs that it admitted then. */
 const recentCounts = new Map<string, Pick<GateFacts, 'openRuns' | 'reservedMicros'> & { until: number }>();
 const countedForMs = 200;
-/** More launches than all processes together can commit within `countedForMs`, including batches of 10,000 runs. */
+/**
+ * Number of runs that must still fit into the limits for a count of up to `countedForMs` ago to be sufficient. All
+ * processes together cannot launch as many in that time, even with batches of 10,000 runs.
+ */
 const outOfReach = 100_000;
 
 /**

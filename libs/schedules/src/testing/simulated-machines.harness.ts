@@ -155,8 +155,9 @@ export interface FleetFigures {
   left: number;
   machinesLeftOn: number;
   neededHours: number;
-  /** Unscheduled runs: their number, and how long they waited for a machine, without the time of other work on it. */
+  /** Number of runs that no schedule launched. */
   unscheduled: number;
+  /** How long these runs waited for a machine in total, except while it did other work. */
   waitedMs: number;
   /** First attempts of scheduled runs, and the causes of the late ones. */
   scheduled: number;

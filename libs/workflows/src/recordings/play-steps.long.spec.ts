@@ -1,5 +1,5 @@
-// Long: plays every kind of step in a real browser.
-// Short: libs/workflows/src/recordings/read-recording.spec.ts
+// This test is long because it plays every kind of step in a real browser.
+// A short test of the same code: libs/workflows/src/recordings/read-recording.spec.ts
 import { findChromium, openPortal, type PlayedScript, playScript, type Portal } from './recorded-flow.harness';
 import { playSteps } from './write-script';
 

@@ -1,5 +1,5 @@
-// Long: plays recordings in a real browser.
-// Short: libs/workflows/src/recordings/read-recording.spec.ts
+// This test is long because it plays recordings in a real browser.
+// A short test of the same code: libs/workflows/src/recordings/read-recording.spec.ts
 import { readRecording } from './read-recording';
 import { findChromium, openPortal, type PlayedScript, playScript, type Portal } from './recorded-flow.harness';
 import { writeScript } from './write-script';

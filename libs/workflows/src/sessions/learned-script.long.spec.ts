@@ -1,5 +1,5 @@
-// Long: runs learned scripts in a real browser.
-// Short: libs/workflows/src/recordings/read-recording.spec.ts
+// This test is long because it runs learned scripts in a real browser.
+// A short test of the same code: libs/workflows/src/recordings/read-recording.spec.ts
 import { FakePortal } from '@muster/testing';
 import { findChromium, playScript } from '../recordings/recorded-flow.harness';
 import { type LearnedStep, writeLearnedScript, writeStableCode } from './write-stable-code';

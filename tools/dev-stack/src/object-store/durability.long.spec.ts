@@ -1,5 +1,5 @@
-// Long: it crashes the object store and streams 64 MiB.
-// Short: tools/dev-stack/src/object-store/object-store.spec.ts
+// This test is long because it crashes the object store and streams 64 MiB.
+// A short test of the same code: tools/dev-stack/src/object-store/object-store.spec.ts
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { createHash, randomBytes } from 'node:crypto';
 import { cp, mkdtemp, readdir, stat, writeFile } from 'node:fs/promises';

@@ -29,7 +29,7 @@ export function SignIn() {
             max={1440}
             defaultValue={settings.sessionIdleMinutes}
             required
-            hint="From 5 to 1,440 minutes. Every session ends after 12 hours."
+            hint="Users who do nothing for this time are signed out: from 5 to 1,440 minutes. Every session ends after 12 hours, even in use."
           />
           <TextField
             label={labels.apiKeyMaxDays}

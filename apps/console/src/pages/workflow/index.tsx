@@ -82,7 +82,8 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
       <div role="status" className="empty:-mt-4">
         {editing.isBehind && (
           <p className="flex flex-wrap items-center gap-2 rounded-control bg-warn-soft p-2.5">
-            Another user has saved revision {workflow.revision}. Use “Save” to compare both versions.
+            Another user has saved revision {workflow.revision}. If you choose “Save”, both versions are shown before
+            anything is overwritten.
             <Button onClick={editing.discard}>Take theirs</Button>
           </p>
         )}

@@ -122,7 +122,7 @@ export class AutopilotBody {
     optional: true,
     maxItems: 100,
     max: 100,
-    description: 'start: names of vault secrets that the steps may use.',
+    description: 'For the action start: names of vault secrets that the steps may use.',
   })
   vaultKeys?: string[];
   @TextField({
