@@ -59,12 +59,32 @@ describe('replacing a batch', () => {
     expect((await send(ownKey, batchId)).body).toMatchObject({ replaced: true });
   });
 
-  it('a run can replace the batch of another agent’s run of the same workflow', async () => {
+  it('an agent’s key cannot replace the batch of another agent’s run, even if its own run has the same workflow', async () => {
     const { own, other, ownKey, otherKey } = await makeAgents();
     const batchId = newId();
     expect((await send(otherKey, batchId, other.id)).status).toBe(201);
-    expect((await send(ownKey, batchId, own.id)).body.code).toBe('conflict');
-    const retry = await makeJob(harness.db, { organizationId, agentId: own.agentId, workflowId: other.workflowId });
-    expect((await send(ownKey, batchId, retry.id)).body).toMatchObject({ replaced: true, jobId: retry.id });
+    const before = await storedId(batchId);
+    const sameWorkflow = await makeJob(harness.db, {
+      organizationId,
+      agentId: own.agentId,
+      workflowId: other.workflowId,
+    });
+    for (const jobId of [own.id, sameWorkflow.id]) {
+      const refused = await send(ownKey, batchId, jobId);
+      expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
+    }
+    expect(await storedId(batchId)).toBe(before);
+  });
+
+  it('a retry on another machine can replace the batch of an earlier attempt', async () => {
+    const { own, other, ownKey, otherKey } = await makeAgents();
+    const batchId = newId();
+    expect((await send(otherKey, batchId, other.id)).status).toBe(201);
+    const attemptOf = (retryOf: string, agentId: string) =>
+      makeJob(harness.db, { organizationId, agentId, retryOf, workflowId: other.workflowId });
+    const second = await attemptOf(other.id, other.agentId);
+    const third = await attemptOf(second.id, own.agentId);
+    expect((await send(ownKey, batchId)).body.code).toBe('conflict');
+    expect((await send(ownKey, batchId, third.id)).body).toMatchObject({ replaced: true, jobId: third.id });
   });
 });

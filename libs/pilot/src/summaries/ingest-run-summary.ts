@@ -30,7 +30,7 @@ export async function ingestRunSummary(
   const { batchId, jobId, claims, stopEvents } = summary;
   await lock(tx, 'pilot_batch', organizationId, batchId);
   const job = jobId === null ? null : await lockJob(tx, caller, jobId);
-  await requireOwnBatch(tx, caller, { batchId, workflowId: job?.workflowId ?? null });
+  await requireOwnBatch(tx, caller, { batchId, jobId });
   const replaced = await deleteBatch(tx, organizationId, batchId);
   const id = newId();
   const reporterAgentId = boundAgentOf(caller);
@@ -67,29 +67,33 @@ async function lockJob(tx: Transaction, caller: Principal, jobId: string): Promi
 
 /**
  * Requires that the caller may replace the batch. Sessions and organization keys may replace every batch. A key that is
- * bound to an agent may replace what that agent reported, what was reported for one of its runs, and what was reported
- * for a run of the workflow that the caller's run has, because a retry on another machine reports the same batch.
+ * bound to an agent may replace what that agent reported, what was reported for one of its runs, and, if it names a run
+ * that is a retry, what was reported for an earlier attempt of it: the retry may be on another machine.
  */
 async function requireOwnBatch(
   tx: Transaction,
   caller: Principal,
-  { batchId, workflowId }: { batchId: string; workflowId: string | null },
+  { batchId, jobId }: { batchId: string; jobId: string | null },
 ): Promise<void> {
   const agentId = boundAgentOf(caller);
   if (agentId === null) return;
   const [batchOfOthers] = await tx.query<{ id: string }>(
-    `SELECT batch.id FROM pilot_batch batch LEFT JOIN job ON job.id = batch.job_id
+    `WITH RECURSIVE attempt (id) AS (
+       SELECT retry_of FROM job WHERE organization_id = $1 AND id = $4
+       UNION SELECT job.retry_of FROM job JOIN attempt ON attempt.id = job.id
+     )
+     SELECT batch.id FROM pilot_batch batch LEFT JOIN job ON job.id = batch.job_id
      WHERE batch.organization_id = $1 AND batch.batch_id = $2
        AND batch.reporter_agent_id IS DISTINCT FROM $3::uuid AND job.agent_id IS DISTINCT FROM $3::uuid
-       AND ($4::uuid IS NULL OR batch.workflow_id IS DISTINCT FROM $4::uuid)`,
-    [caller.organizationId, batchId, agentId, workflowId],
+       AND NOT EXISTS (SELECT FROM attempt WHERE attempt.id = batch.job_id)`,
+    [caller.organizationId, batchId, agentId, jobId],
     'batch_of_another_agent',
   );
   if (!batchOfOthers) return;
   throw new AppError('conflict', {
     detail:
       'This batch was reported by another agent, an organization key or a user. Report it with an organization key, ' +
-      'or name a run of your agent of the same workflow.',
+      'or under another batchId.',
   });
 }
 

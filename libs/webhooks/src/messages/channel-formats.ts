@@ -1,8 +1,8 @@
-import type { Message } from './write-message';
+import { type Message, shorten } from './write-message';
 
 /** Formats a message as e-mail, in plain text and in HTML with the same content. */
 export function asMail({ parts, more }: Message, channel: string): { text: string; html: string } {
-  const foot = `Sent by Muster, notification channel ${channel}.`;
+  const foot = `Sent by Muster, notification channel ${shorten(channel)}.`;
   const text = [
     ...parts.map(({ title, detail, link }) =>
       [title, detail, link && `${link.text}: ${link.url}`].filter(Boolean).join('\n'),
@@ -25,25 +25,38 @@ export function asMail({ parts, more }: Message, channel: string): { text: strin
   return { text, html };
 }
 
-/** Formats a message for a Slack incoming webhook: mrkdwn, in which &, < and > must be escaped. */
+/** Formats a message for a Slack incoming webhook, in Slack's markup. */
 export function asSlack({ subject, parts, more }: Message): object {
-  const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
+  // With `verbatim`, Slack makes no links of addresses and channel names in the texts.
+  const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } });
   return {
-    text: escaped(subject),
+    text: escapeSlack(subject),
     blocks: [
       ...parts.map(({ title, detail, link }) =>
         section(
           [
-            `*${escaped(title)}*`,
-            ...(detail ? [escaped(detail)] : []),
-            ...(link ? [`<${escaped(link.url)}|${escaped(link.text)}>`] : []),
+            `*${escapeSlack(title)}*`,
+            ...(detail ? [escapeSlack(detail)] : []),
+            ...(link ? [`<${escapeSlack(link.url)}|${escapeSlack(link.text)}>`] : []),
           ].join('\n'),
         ),
       ),
       ...remainder(more).map(section),
     ],
   };
+}
+
+/**
+ * Escapes the characters that Slack has an escape for. It has none for those of its markup, so these become characters
+ * that look like them, except within a word, where Slack reads them as text.
+ */
+function escapeSlack(text: string): string {
+  const similar: Record<string, string> = { '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' };
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll(/(?<![\p{L}\p{N}])[*_~`]|[*_~`](?![\p{L}\p{N}])/gu, (mark) => similar[mark]!);
 }
 
 /** Formats a message for a Teams incoming webhook: an adaptive card, whose text is Markdown. */

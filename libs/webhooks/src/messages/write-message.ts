@@ -90,7 +90,13 @@ function firstText(data: Record<string, unknown>, names: string[]): string | nul
   return null;
 }
 
-function shorten(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ');
-  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
+/** Matches what a name must not bring into a message: control characters, and marks that reorder the rest of the line. */
+const unprintable = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Returns a text as one printable line, shortened to the length of a message's title. */
+export function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').replaceAll(unprintable, '');
+  if (line.length <= maxLength) return line;
+  // A cut through a surrogate pair would leave half a character.
+  return `${line.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
