@@ -1,4 +1,5 @@
 import { applyJobReport } from '@muster/jobs';
+import { ownerDataSource } from '@muster/database';
 import { newId } from '@muster/platform';
 import {
   type Harness,
@@ -82,6 +83,21 @@ describe('launches near a limit', () => {
       return null;
     },
   };
+  const makeSchedule = async (dueAt: string): Promise<string> => {
+    const { id } = (
+      await post('/api/schedules', { name: newId(), scriptId: workflowId, agentId, cronExpression: '0 3 * * *' })
+    ).body;
+    await harness.db.query('system', `UPDATE schedule SET next_run_at = ${dueAt} WHERE id = $1`, [id]);
+    return id;
+  };
+  waysToLaunch['schedule tick'] = async () => {
+    const scheduleId = await makeSchedule(`muster_now() - interval '1 second'`);
+    return post('/api/schedules/execute', { scheduleId });
+  };
+  waysToLaunch['forced schedule'] = async () => {
+    const scheduleId = await makeSchedule(`muster_now() + interval '1 hour'`);
+    return post('/api/schedules/execute', { scheduleId, force: true });
+  };
   const names = Object.keys(waysToLaunch);
   const pairs = names.flatMap((a, at) => names.slice(at).map((b) => [a, b] as const));
 
@@ -112,6 +128,34 @@ describe('launches near a limit', () => {
     const launched = statuses.filter((status) => status === 200 || status === 202).length;
     expect([launched, statuses.filter((status) => status === 402).length]).toEqual([60, 40]);
     expect(await openRuns()).toBe(60);
+  });
+
+  it('a launch that Postgres rolls back in each of five attempts is answered 503 with Retry-After', async () => {
+    await limitTo(null);
+    const owner = await ownerDataSource(harness.databaseUrl).initialize();
+    await owner.query(`
+      CREATE SEQUENCE attempts;
+      GRANT USAGE ON attempts TO PUBLIC;
+      CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM nextval('attempts');
+        RAISE 'the transaction is the victim of a deadlock' USING ERRCODE = '40P01';
+      END $$;
+      CREATE TRIGGER lose BEFORE INSERT ON job FOR EACH ROW EXECUTE FUNCTION lose()`);
+    const key = newId();
+    try {
+      const launch = () =>
+        tenant.api.with({ 'idempotency-key': key }).post('/api/jobs/launch', { workflowId, agentId });
+      const refused = await launch();
+      expect([refused.status, refused.body.code]).toEqual([503, 'service_unavailable']);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(await openRuns()).toBe(0);
+      expect(await owner.query('SELECT last_value::int AS count FROM attempts')).toEqual([{ count: 5 }]);
+      await owner.query('DROP TRIGGER lose ON job');
+      const accepted = await launch();
+      expect(accepted.status).toBe(202);
+    } finally {
+      await owner.destroy();
+    }
   });
 
   it('a spend limit refuses a run without a budget once open runs reserve all of it', async () => {

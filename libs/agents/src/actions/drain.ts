@@ -24,7 +24,7 @@ export async function drainAgent(
   { mode, force = false }: { mode: 'finish' | 'now'; force?: boolean },
 ): Promise<TouchedJobs> {
   const { organizationId } = caller;
-  const agent = await loadAgent(tx, organizationId, id, 'lock');
+  const agent = await loadAgent(tx, organizationId, id, 'lock_beside_launches');
   if (agent.status === 'terminated') {
     throw new AppError('agent_not_ready', {
       detail: 'The agent is terminated and cannot be drained.',

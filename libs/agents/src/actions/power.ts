@@ -80,7 +80,7 @@ async function orderMachine(
   id: string,
   { ordered, done, action, force }: Order & { force?: boolean },
 ): Promise<{ status: AgentStatus }> {
-  const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
+  const agent = await loadAgent(tx, caller.organizationId, id, 'lock_beside_launches');
   const { move, to } = ordered;
   requireSwitch(agent, done);
   requireStatus(agent, [...agentMoves[move].from, to], done);

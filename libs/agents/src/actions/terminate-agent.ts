@@ -16,7 +16,7 @@ export async function terminateAgent(
   { force = false }: { force?: boolean } = {},
 ): Promise<void> {
   const { organizationId } = caller;
-  const agent = await loadAgent(tx, organizationId, id, 'lock');
+  const agent = await loadAgent(tx, organizationId, id, 'lock_beside_launches');
   if (agent.status === 'terminated') throw notReady('The agent is already terminated.', agent.status);
   if (!force) requireFree(agent, 'terminated');
   await moveAgent(tx, {

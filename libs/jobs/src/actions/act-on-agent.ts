@@ -62,6 +62,6 @@ async function terminate(tx: Transaction, caller: Principal, id: string, { force
   if (!hasRole(caller.role, 'admin')) {
     throw new AppError('permission_denied', { detail: 'Only an admin can terminate an agent.' });
   }
-  requireSwitch(await loadAgent(tx, caller.organizationId, id, 'lock'), 'terminated');
+  requireSwitch(await loadAgent(tx, caller.organizationId, id), 'terminated');
   await terminateAgentAndRuns(tx, caller, id, { force });
 }

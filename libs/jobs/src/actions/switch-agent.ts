@@ -8,11 +8,13 @@ import {
   type TouchedJobs,
 } from '@muster/agents';
 import type { Transaction } from '@muster/database';
-import { failAgentsRuns } from '../ends/fail-agents-runs';
+import { failAgentsRuns, lockAgentsRuns } from '../ends/fail-agents-runs';
 
-// A reboot and a forced stop, drain or termination of a machine fail the machine's runs in the same transaction.
+// A reboot and a forced stop, drain or termination of a machine fail the machine's runs in the same transaction. It
+// locks the runs first, because reports and cancels lock a run before its agent.
 
 export async function stopAgentAndRuns(tx: Transaction, caller: Principal, id: string, { force }: { force?: boolean }) {
+  if (force) lockAgentsRuns(tx, caller, id);
   const answer = await stopAgent(tx, caller, id, { force });
   const error = 'The agent was stopped.';
   if (force) await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error });
@@ -20,6 +22,7 @@ export async function stopAgentAndRuns(tx: Transaction, caller: Principal, id: s
 }
 
 export async function rebootAgentAndRuns(tx: Transaction, caller: Principal, id: string) {
+  lockAgentsRuns(tx, caller, id);
   const answer = await rebootAgent(tx, caller, id);
   await failAgentsRuns(tx, caller, id, { errorCode: 'agent_rebooted', error: 'The agent was rebooted.' });
   return answer;
@@ -31,6 +34,7 @@ export async function terminateAgentAndRuns(
   id: string,
   { force }: { force?: boolean },
 ): Promise<void> {
+  if (force) lockAgentsRuns(tx, caller, id);
   await terminateAgent(tx, caller, id, { force });
   await endCommandsOfTerminated(tx, { organizationId: caller.organizationId, agentId: id }, sourceOf(caller));
   const error = 'The agent was terminated.';
@@ -43,8 +47,10 @@ export async function drainAgentAndRuns(
   id: string,
   { mode, force, now }: { mode: 'finish' | 'now'; force?: boolean; now: Date },
 ): Promise<TouchedJobs> {
+  const endsRuns = mode === 'now' && force;
+  if (endsRuns) lockAgentsRuns(tx, caller, id);
   const touched = await drainAgent(tx, caller, id, { mode, force });
-  if (mode === 'now' && force) {
+  if (endsRuns) {
     const error = 'The agent was drained at once.';
     await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error, stopNow: now });
   }

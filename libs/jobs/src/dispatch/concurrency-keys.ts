@@ -126,14 +126,17 @@ export async function enqueueFirst(
 
 /**
  * Sets the waiting reason `concurrency_key` for the agent's jobs that wait for a key. `also` is the id of a job that
- * waits even if its key is not full now, because the jobs ahead of it will get the key.
+ * waits even if its key is not full now, because the jobs ahead of it will get the key. A job that another transaction
+ * has locked is skipped, as in `setWaiting`.
  */
 export function markKeyed(tx: Transaction, agentId: string, also: string | null = null): void {
   tx.defer(
     `UPDATE job SET waiting_reason = 'concurrency_key', waiting_since = muster_now()
-     WHERE id IN (SELECT job_id FROM concurrency_lease WHERE agent_id = $1 AND since IS NULL)
-       AND status = 'queued' AND not_before <= muster_now() AND (id = $2 OR ${waitsForKey('job')})
-       AND waiting_reason IS DISTINCT FROM 'concurrency_key'`,
+     WHERE id = ANY(ARRAY(
+       SELECT id FROM job
+       WHERE id IN (SELECT job_id FROM concurrency_lease WHERE agent_id = $1 AND since IS NULL)
+         AND status = 'queued' AND not_before <= muster_now() AND (id = $2 OR ${waitsForKey('job')})
+         AND waiting_reason IS DISTINCT FROM 'concurrency_key' FOR UPDATE OF job SKIP LOCKED))`,
     [agentId, also],
     'mark_keyed',
   );

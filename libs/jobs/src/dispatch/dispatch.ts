@@ -25,9 +25,10 @@ import { countRunning } from './count-running';
 import { DispatchConfig } from './dispatch.config';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
+import { lockJob } from '../lists/job-row';
 import { missingSecrets } from './missing-secrets';
 import { setWaiting } from './set-waiting';
-import { type AgentFacts, type HeadJob, lockAgent } from './lock-agent';
+import { type AgentFacts, type HeadJob, lockAgent, NextJobLocked } from './lock-agent';
 import { startSpan } from './start-span';
 
 export type StartOutcome = { action: StartDecision['action'] | 'resume'; reason: string; jobId?: string };
@@ -42,6 +43,9 @@ interface Decided {
 
 /** Time after which an undelivered run command expires; longer than any expected outage. */
 const commandLifeMs = 30 * 24 * 3600 * 1000;
+
+/** Maximum number of starts that lock the job first; each of them can find that another job has become the next one. */
+const maxTries = 5;
 
 /** Starts queued jobs, and records why a job cannot start yet. No other code starts jobs. */
 @Injectable()
@@ -63,11 +67,29 @@ export class Dispatch {
       if (decided.outcome.action === 'none') tx.allowUnflushed();
       return decided;
     };
-    const { outcome, push, commandId } = await this.database.sharedTransaction('start', 'system', start, agentId);
+    const { outcome, push, commandId } = await this.database
+      .sharedTransaction('start', 'system', start, agentId)
+      .catch((error: unknown) => this.startAfter(error, start));
     // Pushed at once to save time. If this process dies before, the sweep of undelivered commands pushes the command.
     if (push) await this.delivery.push(push);
     else if (commandId) await this.delivery.deliver(commandId);
     return outcome;
+  }
+
+  /** Runs a start again that another change of the job has stopped, and locks the job before the agent. */
+  private async startAfter(error: unknown, start: (tx: Transaction) => Promise<Decided>): Promise<Decided> {
+    for (let reason = error, tries = 1; ; tries += 1) {
+      if (!(reason instanceof NextJobLocked) || tries > maxTries) throw reason;
+      const { jobId } = reason;
+      try {
+        return await this.database.transaction('system', async (tx) => {
+          tx.defer('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId], 'lock_next_job');
+          return start(tx);
+        });
+      } catch (again) {
+        reason = again;
+      }
+    }
   }
 
   private async decide(tx: Transaction, agentId: string): Promise<Decided> {
@@ -228,6 +250,8 @@ export class Dispatch {
       const { organizationId } = agent;
       const { reason: error, code: errorCode } = decision;
       tx.requireOwn();
+      const [locked] = await tx.query(`${lockJob} SKIP LOCKED`, [jobId, organizationId], 'lock_job_if_free');
+      if (!locked) throw new NextJobLocked(jobId);
       await finishJob(tx, {
         organizationId,
         jobId,

@@ -4,7 +4,9 @@ import { waitsForKey } from './concurrency-keys';
 
 /**
  * Sets the waiting reason of the agent's queued jobs. A job that already has this reason is not updated, so its
- * `waiting_since` stays the start of the wait. Jobs that wait for a concurrency key keep that reason.
+ * `waiting_since` stays the start of the wait. Jobs that wait for a concurrency key keep that reason. A job that another
+ * transaction has locked is skipped, because that transaction may wait for the agent, which the caller has locked. The
+ * next dispatch of the agent updates the job.
  */
 export function setWaiting(
   tx: Transaction,
@@ -12,8 +14,10 @@ export function setWaiting(
 ): void {
   tx.defer(
     `UPDATE job SET waiting_reason = $2, waiting_since = muster_now()
-     WHERE agent_id = $1 AND status = 'queued' AND not_before <= muster_now() AND id IS DISTINCT FROM $3
-       AND waiting_reason IS DISTINCT FROM $2 AND NOT ${waitsForKey('job')}`,
+     WHERE id = ANY(ARRAY(
+       SELECT id FROM job
+       WHERE agent_id = $1 AND status = 'queued' AND not_before <= muster_now() AND id IS DISTINCT FROM $3
+         AND waiting_reason IS DISTINCT FROM $2 AND NOT ${waitsForKey('job')} FOR UPDATE OF job SKIP LOCKED))`,
     [agentId, reason, except ?? null],
     'set_waiting',
   );

@@ -15,16 +15,17 @@ const silentSinceOff: readonly AgentStatus[] = [...offStatuses, 'starting'];
  */
 export async function cancelJobsOfStoppedAgent(database: Database, agentId: string): Promise<{ cancelled: number }> {
   return database.transaction('system', async (tx) => {
+    const jobs = await tx.query<Pick<JobEntity, 'id'> & { reason: JobEntity['cancelReason'] }>(
+      `SELECT id, cancel_reason AS reason FROM job
+       WHERE agent_id = $1 AND cancel_requested_at IS NOT NULL AND status IN ('queued', 'running') ORDER BY id FOR UPDATE`,
+      [agentId],
+    );
+    if (jobs.length === 0) return { cancelled: 0 };
     const [agent] = await tx.query<Pick<AgentEntity, 'organizationId' | 'status'>>(
       'SELECT organization_id, status FROM agent WHERE id = $1 FOR UPDATE',
       [agentId],
     );
     if (!agent || !silentSinceOff.includes(agent.status)) return { cancelled: 0 };
-    const jobs = await tx.query<Pick<JobEntity, 'id'> & { reason: JobEntity['cancelReason'] }>(
-      `SELECT id, cancel_reason AS reason FROM job
-       WHERE agent_id = $1 AND cancel_requested_at IS NOT NULL AND status IN ('queued', 'running')`,
-      [agentId],
-    );
     const { organizationId } = agent;
     for (const { id, reason } of jobs) {
       await finishJob(tx, { organizationId, jobId: id, to: 'cancelled', source: 'dispatcher', error: reason });

@@ -57,3 +57,16 @@ export async function failAgentsRuns(
   }
   return failed;
 }
+
+/**
+ * Locks the runs that `failAgentsRuns` may end. A run that the dispatcher starts before the caller locks the agent is
+ * not among them; `failAgentsRuns` locks it after the agent.
+ */
+export function lockAgentsRuns(tx: Transaction, { organizationId }: Principal, agentId: string): void {
+  tx.defer(
+    `SELECT FROM job WHERE agent_id = $1 AND organization_id = $2
+       AND (status = 'running' OR (status = 'queued' AND command_id IS NOT NULL)) ORDER BY id FOR UPDATE`,
+    [agentId, organizationId],
+    'lock_agents_runs',
+  );
+}
