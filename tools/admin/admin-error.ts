@@ -2,3 +2,6 @@
 export class AdminError extends Error {
   override readonly name = 'AdminError';
 }
+
+/** The options of a command are wrong. */
+export class UsageError extends AdminError {}

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { migrations } from '@muster/database';
 import { type ClonedDatabase, cloneDatabase, testEnvironment } from '@muster/testing';
 import { examine, type ExaminedInstallation } from './doctor/examine';
 import { storageOf } from './installation';
@@ -24,7 +25,7 @@ describe('muster-admin doctor', () => {
     const environment = testEnvironment(database.url);
     const storage = storageOf(environment);
     const close = () => storage.onApplicationShutdown();
-    target = { databaseUrl: database.url, storage, environment, close, version, now: new Date() };
+    target = { databaseUrl: database.url, storage, environment, close, version, minFreePercent: 10, now: new Date() };
   });
   afterAll(async () => {
     await target.close();
@@ -53,9 +54,10 @@ describe('muster-admin doctor', () => {
     const broken = storageOf({ ...target.environment, S3_BUCKET: 'missing-bucket' });
     const place = new FolderPlace(folder);
     const environment = { ...target.environment, MASTER_KEYS: 'k1:short' };
+    const first = migrations[0]!.name;
     expect(await found({ storage: broken, backups: place, environment })).toEqual([
       'fault: MASTER_KEYS: key k1 is not the base64 of 32 bytes: secrets in the database cannot be decrypted.',
-      `fault: 1 migrations of Muster ${version} have not run: run them before you start its apps.`,
+      `fault: 1 migrations of Muster ${version} have not run, the first is ${first}: run them before you start its apps.`,
       expect.stringMatching(/^warning: The database belongs to a newer version than this .*Later1900000000000/),
       expect.stringMatching(/^fault: 1 messages of the queue dispatch have waited for more than 5 minutes/),
       expect.stringMatching(/^warning: 1 dead letters are in the queue metering/),
@@ -66,6 +68,12 @@ describe('muster-admin doctor', () => {
       `fault: There is no complete backup in ${folder}: run muster-admin backup.`,
     ]);
     await broken.onApplicationShutdown();
+  });
+
+  it('muster-admin doctor reports a disk with less free space than --min-free', async () => {
+    const full = new RegExp(`^fault: The disk of ${folder} has \\d+ % free space, less than 100 %`);
+    expect(await found({ dataDir: folder, minFreePercent: 100 })).toContainEqual(expect.stringMatching(full));
+    expect((await found({ dataDir: folder, minFreePercent: 0 })).join()).not.toContain('The disk');
   });
 
   it('muster-admin doctor reports a database that does not answer', async () => {

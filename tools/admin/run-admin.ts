@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Environment } from '@muster/platform';
-import { AdminError } from './admin-error';
+import { AdminError, UsageError } from './admin-error';
 import type { Call } from './command';
 import { commands } from './commands';
 import { progressTo } from './progress';
@@ -49,9 +49,10 @@ export async function runAdmin(args: string[], environment: Environment, { stdou
   } catch (error) {
     progress.end();
     const { code, message } = error as NodeJS.ErrnoException;
-    const isUsage = code?.startsWith('ERR_PARSE_ARGS');
+    const isParsing = code?.startsWith('ERR_PARSE_ARGS');
+    const isUsage = isParsing || error instanceof UsageError;
     const isKnown = error instanceof AdminError || ['DevStackError', 'ConfigError'].includes((error as Error).name);
-    const sentence = isUsage
+    const sentence = isParsing
       ? `${message.split('. ')[0]}; muster-admin ${name} --help shows the options.`
       : message || code;
     stderr.write(`muster-admin: ${sentence}\n`);

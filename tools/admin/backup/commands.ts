@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { AdminError } from '../admin-error';
+import { UsageError } from '../admin-error';
 import type { Call, Command } from '../command';
 import { openInstallation } from '../installation';
 import { openPlace } from '../place/open-place';
@@ -8,7 +8,7 @@ import type { Place } from '../place/place';
 import { restoreBackup } from '../restore/restore-backup';
 import { version } from '../version';
 import { chooseBackup, listBackups } from './manifest';
-import { parseKeep, pruneBackups } from './prune-backups';
+import { parseKeep, pruneBackups, timeOf } from './prune-backups';
 import { type BackupKeys, Repository } from './repository';
 import { takeBackup } from './take-backup';
 import { verifyBackup } from './verify-backup';
@@ -66,13 +66,22 @@ saved. After an interrupted backup, the next one saves only the objects that are
     },
   },
   list: {
-    usage: '--from PLACE',
+    usage: '--from PLACE [--json]',
     summary: 'lists the backups',
-    about: place,
-    options: { from: text },
+    about: `${place}\n--json prints {"backups": [{"id", "createdAt", "complete"}]}, the oldest first.`,
+    options: { from: text, json: flag },
     run: (call) =>
       atPlace(call, 'from', async (at) => {
         const all = await listBackups(at);
+        if (call.flag('json')) {
+          const backups = all.map(({ id, manifest }) => ({
+            id,
+            createdAt: manifest?.takenAt ?? new Date(timeOf(id)).toISOString(),
+            complete: manifest !== null,
+          }));
+          call.write(JSON.stringify({ backups }));
+          return;
+        }
         if (all.length === 0) call.write(`There are no backups in ${at.name}.`);
         for (const { id, manifest, fault } of all) {
           const rows = manifest?.tables.reduce((sum, table) => sum + table.rows, 0);
@@ -167,5 +176,5 @@ function jobsOf(call: Call): number {
 }
 
 function fail(sentence: string): never {
-  throw new AdminError(sentence);
+  throw new UsageError(sentence);
 }

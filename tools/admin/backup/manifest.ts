@@ -16,7 +16,7 @@ export interface SavedTable {
 
 /** Describes a backup and contains nothing secret. It is written last: a backup without a manifest is incomplete. */
 export interface Manifest {
-  format: number;
+  formatVersion: number;
   id: string;
   /** Version of Muster that took the backup. */
   version: string;
@@ -32,7 +32,7 @@ export interface Manifest {
   masterKeyIds: string[];
 }
 
-export const manifestFormat = 1;
+export const manifestFormatVersion = 1;
 
 export const paths = {
   manifest: (id: string) => `backups/${id}/backup.json`,
@@ -67,9 +67,10 @@ export async function readManifest(place: Place, id: string): Promise<Manifest> 
     throw damaged;
   }
   const { sha256, ...manifest } = read;
-  if (sha256 !== checkOf(manifest)) throw damaged;
-  if (manifest.format > manifestFormat)
+  // A newer version may compute the hash in another way.
+  if (manifest.formatVersion > manifestFormatVersion)
     throw new AdminError(`The backup ${id} was made by Muster ${manifest.version}; restore it with that version.`);
+  if (sha256 !== checkOf(manifest)) throw damaged;
   return manifest;
 }
 

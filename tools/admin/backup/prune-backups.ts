@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { AdminError } from '../admin-error';
+import { AdminError, UsageError } from '../admin-error';
 import type { Place } from '../place/place';
 import { type ListedBackup, listBackups, paths } from './manifest';
 import { textLines } from './save-objects';
@@ -24,7 +24,7 @@ export function parseKeep(text: string): Keep {
   for (const part of text.split(',')) {
     const [, period, count] = /^(\w+)=(\d+)$/.exec(part.trim()) ?? [];
     if (!period || !(period in periods))
-      throw new AdminError(
+      throw new UsageError(
         `"${part}" is not a valid --keep rule; use ${Object.keys(periods).join(', ')}, as in daily=7,weekly=4.`,
       );
     keep[period as Period] = Number(count);
@@ -100,6 +100,7 @@ async function removeUnnamed(place: Place, retained: ListedBackup[]): Promise<nu
   return count;
 }
 
-function timeOf(id: string): number {
+/** Returns the time at which a backup was begun, in milliseconds. */
+export function timeOf(id: string): number {
   return Date.parse(id.replace(/T(\d\d)-(\d\d)-/, 'T$1:$2:'));
 }

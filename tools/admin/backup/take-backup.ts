@@ -3,7 +3,7 @@ import { BaseConfig, type Environment, readMasterKeys, variablesOf } from '@must
 import { type ObjectStorage, StorageConfig } from '@muster/storage';
 import type { Place } from '../place/place';
 import { dumpDatabase } from './dump-database';
-import { type Manifest, manifestFormat, paths, writeManifest } from './manifest';
+import { type Manifest, manifestFormatVersion, paths, writeManifest } from './manifest';
 import { type BackupKeys, Repository } from './repository';
 import { saveObjects } from './save-objects';
 
@@ -37,7 +37,7 @@ export async function takeBackup(options: BackupOptions): Promise<Manifest> {
   const settings = { ...plainSettings(options.environment), ...(withKeys && { MASTER_KEYS: masterKeys }) };
   const sealed = await repository.seal(Readable.from([Buffer.from(JSON.stringify(settings))], { objectMode: false }));
   const manifest: Manifest = {
-    format: manifestFormat,
+    formatVersion: manifestFormatVersion,
     id,
     version,
     takenAt: now.toISOString(),

@@ -1,3 +1,4 @@
+import { UsageError } from '../admin-error';
 import type { Command } from '../command';
 import { openInstallation } from '../installation';
 import { openPlace } from '../place/open-place';
@@ -8,20 +9,23 @@ const text = { type: 'string' } as const;
 
 export const doctorCommands: Record<string, Command> = {
   doctor: {
-    usage: '[--data-dir DIR] [--backups PLACE]',
+    usage: '[--data-dir DIR] [--backups PLACE] [--min-free 10%]',
     summary: 'checks an installation and reports what is wrong and what to do',
     about: `Checks the data folder of npm start, or the service that DATABASE_URL, S3_*, MASTER_KEYS and PUBLIC_APP_URL
-specify. It writes only one object, which it removes again. The exit code is 1 if it finds a fault.`,
-    options: { 'data-dir': text, backups: text },
+specify. It writes only one object, which it removes again. The exit code is 1 if it finds a fault. A disk of the data folder
+with less free space than --min-free is a fault.`,
+    options: { 'data-dir': text, backups: text, 'min-free': text },
     run: async (call) => {
       const dataDir = call.text('data-dir');
       const backups = call.text('backups');
+      const minFreePercent = percentOf(call.text('min-free') ?? '10%');
       const installation = await openInstallation(dataDir, call.environment);
       const place = backups ? openPlace(backups, call.environment) : undefined;
       try {
         const { examined, findings } = await examine({
           ...installation,
           dataDir,
+          minFreePercent,
           version,
           backups: place?.place,
           now: new Date(),
@@ -37,3 +41,9 @@ specify. It writes only one object, which it removes again. The exit code is 1 i
     },
   },
 };
+
+function percentOf(text: string): number {
+  const percent = Number(/^(\d{1,3}(?:\.\d+)?)%$/.exec(text)?.[1] ?? Number.NaN);
+  if (percent <= 100) return percent;
+  throw new UsageError(`--min-free must be a percentage from 0% to 100%, as in 10%, and not "${text}".`);
+}

@@ -17,6 +17,8 @@ export interface Finding {
 export interface ExaminedInstallation extends Installation {
   version: string;
   dataDir?: string;
+  /** Minimum percentage of the disk that must be free. */
+  minFreePercent: number;
   /** Location of the installation's backups. */
   backups?: Place;
   now: Date;
@@ -95,7 +97,11 @@ const checks: Record<string, Check> = {
     return [
       ...(Number(postgres) < 15 ? [fault(`Postgres ${postgres} is too old: 15 or newer is required.`)] : []),
       ...(pending.length
-        ? [fault(`${pending.length} migrations of Muster ${version} have not run: run them before you start its apps.`)]
+        ? [
+            fault(
+              `${pending.length} migrations of Muster ${version} have not run, the first is ${pending[0]!.name}: run them before you start its apps.`,
+            ),
+          ]
         : []),
       ...(unknown.length
         ? [
@@ -247,12 +253,16 @@ const checks: Record<string, Check> = {
     }
   },
 
-  disk: async ({ dataDir }) => {
+  disk: async ({ dataDir, minFreePercent }) => {
     if (!dataDir) return [];
     const { bavail, blocks } = await statfs(dataDir);
     const percent = Math.floor((100 * bavail) / blocks);
-    return percent < 10
-      ? [fault(`The disk of ${dataDir} has ${percent} % free space left: free some before Postgres stops.`)]
+    return percent < minFreePercent
+      ? [
+          fault(
+            `The disk of ${dataDir} has ${percent} % free space, less than ${minFreePercent} %: free some before Postgres stops.`,
+          ),
+        ]
       : [];
   },
 

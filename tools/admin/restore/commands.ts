@@ -17,7 +17,11 @@ lost_in_recovery unless their worker reports them. Schedules that became due sin
       const installation = await openInstallation(call.text('data-dir'), call.environment);
       const fireMissed = call.flag('fire-missed');
       try {
-        const { backup, missed, underWay } = await release(installation.databaseUrl, { fireMissed });
+        const { backup, earlier, missed, underWay } = await release(installation.databaseUrl, { fireMissed });
+        if (earlier) {
+          call.write(`The service was already released at ${earlier.toISOString()}; nothing was changed.`);
+          return;
+        }
         for (const { organization, schedule, due } of missed)
           call.write(`missed: ${organization}, ${schedule}, due since ${due.toISOString()}`);
         call.write(

@@ -9,6 +9,8 @@ interface Missed {
 
 export interface Released {
   backup: string;
+  /** Time of an earlier release, after which this one changed nothing. */
+  earlier: Date | null;
   /** Schedules that became due between the backup and now, by organization. */
   missed: Missed[];
   /** Number of runs that were running at the time of the backup. */
@@ -25,13 +27,12 @@ export async function release(databaseUrl: string, { fireMissed }: { fireMissed:
       'SELECT backup, released_at AS "releasedAt" FROM recovery_hold FOR UPDATE',
     );
     if (!recovery) throw new AdminError('This service was not restored from a backup: there is nothing to release.');
-    if (recovery.releasedAt)
-      throw new AdminError(`This service was already released at ${recovery.releasedAt.toISOString()}.`);
+    if (recovery.releasedAt) return { backup: recovery.backup, earlier: recovery.releasedAt, missed: [], underWay: 0 };
     const missed = await rowsOf<Missed>(client, missedSchedules);
     const [{ underWay }] = await rowsOf<{ underWay: number }>(client, runsUnderWay);
     await client.query('UPDATE recovery_hold SET released_at = clock_timestamp(), fire_missed = $1', [fireMissed]);
     await client.query('COMMIT');
-    return { backup: recovery.backup, missed, underWay };
+    return { backup: recovery.backup, earlier: null, missed, underWay };
   } finally {
     await client.end();
   }

@@ -118,6 +118,55 @@ describe('organizations at the gateway', () => {
       expect(await organizationOf(await harness.http.signIn(email, testPassword))).toBe(tenant.organizationId);
     });
 
+    it('what a super_admin creates in another organization stays there and cannot be reached from home', async () => {
+      const [tenant, other] = [await harness.makeTenant(), await harness.makeTenant()];
+      const { email } = (await tenant.as.super_admin.get('/api/auth/me')).body.user;
+      const root = await harness.http.signIn(email, testPassword);
+      const switchTo = (organizationId: string | null) => root.post('/api/auth/organization', { organizationId });
+      const once = root.with({ 'idempotency-key': newId() });
+      const workflow = { name: 'Visited', script: 'pass' };
+
+      await switchTo(other.organizationId);
+      const key = (await root.post('/api/api-keys', { name: 'visitor', scope: 'api' })).body;
+      const { id: workflowId } = (await once.post('/api/workflows', workflow)).body;
+      expect((await root.put('/api/vault/PORTAL_PASSWORD', { value: 'secret' })).status).toBeLessThan(300);
+
+      await switchTo(null);
+      const listed = [await root.get('/api/api-keys'), await root.get('/api/workflows'), await root.get('/api/vault')];
+      for (const { text } of listed) expect(text).not.toMatch(/visitor|Visited|PORTAL_PASSWORD/);
+      for (const path of [`/api/api-keys/${key.id}`, `/api/workflows/${workflowId}`, '/api/vault/PORTAL_PASSWORD']) {
+        expect([path, (await root.delete(path)).status]).toEqual([path, 404]);
+      }
+      const ofKey = (await harness.http.withKey(key.secret).get('/api/workflows')).body.workflows;
+      expect(ofKey.map(({ id }: { id: string }) => id)).toEqual([workflowId]);
+      // An idempotency key of the other organization does not answer for the home organization.
+      const repeated = await once.post('/api/workflows', workflow);
+      expect([repeated.status, repeated.body.id === workflowId]).toEqual([201, false]);
+      expect((await tenant.as.admin.get('/api/audit')).text).not.toMatch(/visitor|PORTAL_PASSWORD/);
+
+      const { apiKeys } = (await other.as.admin.get('/api/api-keys')).body;
+      expect(apiKeys.map(({ name }: { name: string }) => name)).toContain('visitor');
+      const audited = (await other.as.admin.get('/api/audit')).body.entries;
+      expect(audited.map((entry: any) => [entry.action, entry.actor.email])).toContainEqual(['api_key.create', email]);
+      expect((await other.as.admin.delete(`/api/api-keys/${key.id}`)).status).toBe(204);
+      expect((await harness.http.withKey(key.secret).get('/api/workflows')).status).toBe(401);
+    });
+
+    it('a super_admin who visits a suspended organization cannot launch or create anything there', async () => {
+      const [tenant, other] = [await harness.makeTenant(), await harness.makeTenant()];
+      const { email } = (await tenant.as.super_admin.get('/api/auth/me')).body.user;
+      const root = await harness.http.signIn(email, testPassword);
+      const organization = `/api/admin/organizations/${other.organizationId}`;
+      expect((await root.patch(organization, { suspended: true })).status).toBe(200);
+      await root.post('/api/auth/organization', { organizationId: other.organizationId });
+      const refused = await root.post('/api/workflows', { name: 'Visited', script: 'pass' });
+      expect([refused.status, refused.body.code]).toEqual([402, 'billing_gate_closed']);
+      expect((await root.get('/api/workflows')).status).toBe(200);
+      // The super_admin's own organization is not suspended.
+      await root.post('/api/auth/organization', { organizationId: null });
+      expect((await root.post('/api/workflows', { name: 'At home', script: 'pass' })).status).toBe(201);
+    });
+
     it('the streams of a super_admin who leaves the organization end before their next heartbeat', async () => {
       const other = await harness.makeTenant('Left behind');
       const agent = await makeAgent(harness.db, { organizationId: other.organizationId });

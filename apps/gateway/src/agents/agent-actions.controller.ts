@@ -93,7 +93,7 @@ export class AgentActionsController {
     await requireActable({ database, machines, keyRing, clock }, caller, id, body);
     let wakeId: string | undefined;
     const change = this.mutations.run(mutation, async (tx) => {
-      const acted = await actOnAgent(tx, caller, id, body, { database, keyRing, wakeTimeoutMs, now: clock.now() });
+      const acted = await actOnAgent(tx, caller, id, body, { keyRing, wakeTimeoutMs, now: clock.now() });
       const { answer, location } = acted;
       wakeId = acted.wakeId;
       return { body: answer, location, ...(body.action === 'start_job' ? { status: HttpStatus.ACCEPTED } : {}) };

@@ -130,6 +130,15 @@ describe('launches near a limit', () => {
     expect(await openRuns()).toBe(60);
   });
 
+  it('concurrent launches reserve a spend limit to the last cent and no further', async () => {
+    await limitTo(null, 1);
+    const launch = () => post('/api/jobs/launch', { workflowId, agentId, maxCostUsd: 0.01 });
+    const statuses = (await Promise.all(Array.from({ length: 120 }, launch))).map(({ status }) => status);
+    const count = (wanted: number) => statuses.filter((status) => status === wanted).length;
+    expect([count(202), count(402)]).toEqual([100, 20]);
+    expect(await openRuns()).toBe(100);
+  });
+
   it('a launch that Postgres rolls back in each of five attempts is answered 503 with Retry-After', async () => {
     await limitTo(null);
     const owner = await ownerDataSource(harness.databaseUrl).initialize();

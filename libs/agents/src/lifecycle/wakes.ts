@@ -1,4 +1,4 @@
-import { AppError, type LifecycleSource, noSuchAgent } from '@muster/contracts';
+import { type AgentStatus, AppError, type LifecycleSource, noSuchAgent } from '@muster/contracts';
 import type { AgentEntity, AgentWakeEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { appendTimeline } from '@muster/timeline';
@@ -105,15 +105,8 @@ export async function completeWake(
   tx: Transaction,
   { organizationId, agentId }: { organizationId: string; agentId: string },
 ): Promise<void> {
-  const [wake] = await tx.query<{ seconds: number }>(
-    `UPDATE agent_wake SET state = 'ready', finished_at = muster_now(), error = NULL
-     WHERE agent_id = $1 AND organization_id = $2 AND state = 'open'
-     RETURNING extract(epoch FROM muster_now() - requested_at)::float8 AS seconds`,
-    [agentId, organizationId],
-    'complete_wake',
-  );
+  const wake = await endWake(tx, agentId, { state: 'ready' });
   if (!wake) return;
-  tx.measure(({ wakes }) => wakes.inc({ outcome: 'ready' }));
   measureBoot(tx, agentId);
   await announceReady(tx, { organizationId, agentId, reason: `it reported after ${wake.seconds.toFixed(1)} s` });
 }
@@ -126,19 +119,49 @@ export async function cancelWake(
   tx: Transaction,
   { organizationId, agentId, reason }: { organizationId: string; agentId: string; reason: string },
 ): Promise<void> {
-  const cancelled = await tx.execute(
-    `UPDATE agent_wake SET state = 'cancelled', error = $2, finished_at = muster_now()
-     WHERE agent_id = $1 AND state = 'open'`,
-    [agentId, reason],
-  );
-  if (cancelled === 0) return;
-  tx.measure(({ wakes }) => wakes.inc({ outcome: 'cancelled' }));
+  if (!(await endWake(tx, agentId, { state: 'cancelled', error: reason }))) return;
   const { status } = await lockAgent(tx, organizationId, agentId);
+  recordFailedWake(tx, { organizationId, agentId, eventType: 'wake_failed', reason, status });
+}
+
+/** Records that a wake failed and that the agent's status stays as it is. */
+export function recordFailedWake(
+  tx: Transaction,
+  failed: {
+    organizationId: string;
+    agentId: string;
+    eventType: 'wake_failed' | 'wake_timeout';
+    reason: string;
+    status: AgentStatus;
+  },
+): void {
+  const { organizationId, agentId, eventType, reason, status } = failed;
   appendTimeline(tx, { organizationId, agentId }, [
-    lifecycleEntry({ eventType: 'wake_failed', source: 'provider', reason, previous: status, current: status }),
+    lifecycleEntry({ eventType, source: 'provider', reason, previous: status, current: status }),
   ]);
   emitWakeFailed(tx, { organizationId, agentId, status });
   tx.notify('agent', agentId);
+}
+
+/**
+ * Ends the agent's open wake and returns the seconds since its request. Returns undefined if no wake is open, or if
+ * the open wake is not `wakeId`.
+ */
+export async function endWake(
+  tx: Transaction,
+  agentId: string,
+  end: { state: Exclude<AgentWakeEntity['state'], 'open'>; error?: string; wakeId?: string },
+): Promise<{ seconds: number } | undefined> {
+  const { state, error = null, wakeId = null } = end;
+  const [wake] = await tx.query<{ seconds: number }>(
+    `UPDATE agent_wake SET state = $2, error = $3, finished_at = muster_now()
+     WHERE agent_id = $1 AND state = 'open' AND ($4::uuid IS NULL OR id = $4)
+     RETURNING extract(epoch FROM muster_now() - requested_at)::float8 AS seconds`,
+    [agentId, state, error, wakeId],
+    'end_wake',
+  );
+  if (wake) tx.measure(({ wakes }) => wakes.inc({ outcome: state }));
+  return wake;
 }
 
 /**

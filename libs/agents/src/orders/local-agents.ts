@@ -1,11 +1,12 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { AgentStatus } from '@muster/contracts';
-import { type AgentEntity, type AgentWakeEntity, Database } from '@muster/database';
+import { type AgentEntity, Database } from '@muster/database';
 import { KeyRing } from '@muster/vault';
 import type { LocalAgents } from '@muster/vm';
 import { agentKeyOf } from '../agent-keys';
 import { moveAgent } from '../lifecycle/move-agent';
-import { close, endFailedWake } from './wake-machine';
+import { endWake } from '../lifecycle/wakes';
+import { endFailedWake } from './wake-machine';
 
 /** Implements the access to agents that the supervisor of local workers needs. */
 @Injectable()
@@ -38,11 +39,7 @@ export class LocalAgentRows implements LocalAgents {
     await this.database.transaction('system', async (tx) => {
       await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
       const agentRef = { organizationId, agentId };
-      const [wake] = await tx.query<Pick<AgentWakeEntity, 'id'>>(
-        `SELECT id FROM agent_wake WHERE agent_id = $1 AND state = 'open'`,
-        [agentId],
-      );
-      if (wake && (await close(tx, wake.id, 'failed', reason)) > 0) {
+      if (await endWake(tx, agentId, { state: 'failed', error: reason })) {
         await endFailedWake(tx, agentRef, { eventType: 'wake_failed', reason, found: null, ip: null });
       }
       await moveAgent(tx, {

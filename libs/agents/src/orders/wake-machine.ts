@@ -8,8 +8,8 @@ import { withEndedBoot } from '../lifecycle/ended-boots';
 import { holdLease, leaseMs } from './hold-lease';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
 import { isOn } from '../lifecycle/agent-life';
-import { emitWakeFailed, lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
-import { cancelWake, announceReady } from '../lifecycle/wakes';
+import { moveAgent } from '../lifecycle/move-agent';
+import { announceReady, cancelWake, endWake, recordFailedWake } from '../lifecycle/wakes';
 
 export interface MachineParts {
   database: Database;
@@ -98,7 +98,7 @@ async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
     ]);
   }
   if (step === 'ready') {
-    await close(tx, wakeId, 'ready', null);
+    await endWake(tx, agentId, { state: 'ready', wakeId });
     await announceReady(tx, { organizationId, agentId, reason: 'the machine is back without a new boot' });
   }
   if (step === 'cancel') await cancelWake(tx, { organizationId, agentId, reason: 'the agent was terminated' });
@@ -206,7 +206,7 @@ async function finishFailedWake(
   );
   await database.transaction('system', async (tx) => {
     await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
-    if ((await close(tx, wakeId, end.state, end.reason)) === 0) return;
+    if (!(await endWake(tx, agentId, { state: end.state, error: end.reason, wakeId }))) return;
     await endFailedWake(tx, claimed, { ...end, found: found?.state ?? null, ip: found?.ip ?? null });
   });
 }
@@ -226,27 +226,8 @@ export async function endFailedWake(
   if (!moved) {
     const [agent] = await tx.query<Pick<AgentEntity, 'status'>>('SELECT status FROM agent WHERE id = $1', [agentId]);
     const { status } = agent!;
-    appendTimeline(tx, { organizationId, agentId }, [
-      lifecycleEntry({ eventType, source, reason, previous: status, current: status }),
-    ]);
-    emitWakeFailed(tx, { organizationId, agentId, status });
-    tx.notify('agent', agentId);
+    recordFailedWake(tx, { organizationId, agentId, eventType, reason, status });
   }
   if (found) await tx.execute('UPDATE agent SET vm_state = $2, vm_ip = $3 WHERE id = $1', [agentId, found, ip]);
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
-}
-
-/** Closes a wake. Returns 0 if the wake was already closed. */
-export async function close(
-  tx: Transaction,
-  wakeId: string,
-  state: 'ready' | 'failed' | 'timeout',
-  error: string | null,
-): Promise<number> {
-  const closed = await tx.execute(
-    `UPDATE agent_wake SET state = $2, error = $3, finished_at = muster_now() WHERE id = $1 AND state = 'open'`,
-    [wakeId, state, error],
-  );
-  if (closed > 0) tx.measure(({ wakes }) => wakes.inc({ outcome: state }));
-  return closed;
 }

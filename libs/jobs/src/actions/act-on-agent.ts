@@ -1,5 +1,6 @@
 import type { Principal } from '@muster/access';
 import {
+  type CommandActionParts,
   deployExtension,
   loadAgent,
   needed,
@@ -12,7 +13,7 @@ import {
 import { type AgentActionAnswer, type AgentActionBody, type AgentStatus, AppError, hasRole } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { cancelJob } from '../ends/cancel-job';
-import { requireJobOf, startJob, type ActionParts, type Acted } from './start-job';
+import { type Acted, requireJobOf, startJob } from './start-job';
 import { rebootAgentAndRuns, stopAgentAndRuns, terminateAgentAndRuns } from './switch-agent';
 
 /** Executes one of the eleven actions on an agent. */
@@ -21,7 +22,7 @@ export async function actOnAgent(
   caller: Principal,
   id: string,
   body: AgentActionBody,
-  parts: ActionParts,
+  parts: CommandActionParts,
 ): Promise<Acted> {
   const { action } = body;
   const done = (status: AgentStatus, more: Partial<AgentActionAnswer> = {}): Acted => ({
@@ -42,7 +43,7 @@ export async function actOnAgent(
     case 'stop_job': {
       const agent = await loadAgent(tx, caller.organizationId, id);
       const jobId = needed(body, 'jobId');
-      await requireJobOf(parts.database, caller, id, jobId);
+      await requireJobOf(tx, caller, id, jobId);
       await cancelJob(tx, caller, jobId, { reason: body.reason, now: parts.now });
       return done(agent.status, { jobId });
     }

@@ -5,15 +5,10 @@ import {
   type AgentActionBody,
   AppError,
   invalidField,
-  type JobStatus,
+  noSuch,
 } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import type { JobEntity, Transaction } from '@muster/database';
 import { launchJob } from '../launch/launch-job';
-import { findJob } from '../lists/job-row';
-
-export interface ActionParts extends CommandActionParts {
-  database: Database;
-}
 
 export interface Acted {
   answer: AgentActionAnswer;
@@ -28,7 +23,7 @@ export async function startJob(
   caller: Principal,
   id: string,
   body: AgentActionBody,
-  parts: ActionParts,
+  parts: CommandActionParts,
 ): Promise<Acted> {
   const { organizationId } = caller;
   const agent = await loadAgent(tx, organizationId, id, 'lock_beside_launches');
@@ -57,12 +52,17 @@ export async function startJob(
 
 /** Returns the job with its current status. Throws not_found if the job does not exist or belongs to another agent. */
 export async function requireJobOf(
-  database: Database,
+  tx: Transaction,
   caller: Principal,
   agentId: string,
   jobId: string,
-): Promise<{ status: JobStatus }> {
-  const job = await findJob(database, caller.organizationId, jobId);
+): Promise<Pick<JobEntity, 'status'>> {
+  const [job] = await tx.query<Pick<JobEntity, 'status' | 'agentId'>>(
+    'SELECT status, agent_id FROM job WHERE id = $1 AND organization_id = $2',
+    [jobId, caller.organizationId],
+    'job_of_agent',
+  );
+  if (!job) throw noSuch('job');
   if (job.agentId !== agentId) throw new AppError('not_found', { detail: 'This agent has no such job.' });
   return job;
 }
@@ -72,13 +72,13 @@ async function jobToStart(
   caller: Principal,
   id: string,
   { jobId, workflowId, variables }: AgentActionBody,
-  { database, now }: ActionParts,
+  { now }: CommandActionParts,
 ): Promise<string> {
   if (workflowId) {
     const input = { workflowId, agentId: id, ...(variables ? { variables } : {}) };
     return (await launchJob(tx, caller, input, now)).jobId;
   }
-  const { status } = await requireJobOf(database, caller, id, jobId!);
+  const { status } = await requireJobOf(tx, caller, id, jobId!);
   if (status !== 'queued') throw new AppError('conflict', { detail: `The job is ${status} and cannot be started.` });
   audit(tx, caller, { action: 'job.start', target: { type: 'job', id: jobId! }, changes: { agentId: id } });
   return jobId!;

@@ -5,8 +5,7 @@ import { bookFreeRuns, type EndedRun, recordRuns } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
 import { releaseKeys } from '../dispatch/concurrency-keys';
 import { codeOfEnd } from './finish-job';
-import { jobEntry } from '../launch/insert-job';
-import { progressOf } from '../lists/job-progress';
+import { endEntry } from '../launch/insert-job';
 
 interface Ended extends Pick<JobEntity, 'agentId' | 'batchId'> {
   jobId: JobEntity['id'];
@@ -46,14 +45,12 @@ export async function cancelWaitingJobs(
   if (ended.length === 0) return 0;
   const keyed = ended.filter((job) => job.keyed).map(({ jobId }) => jobId);
   if (keyed.length) await releaseKeys(tx, organizationId, keyed);
-  const none = { percent: null, currentStep: null, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
-  const progress = progressOf({ ...none, status: 'cancelled' });
-  const message = reason ? `cancelled: ${reason.slice(0, 500)}` : 'cancelled';
+  const steps = { percent: null, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
   // All transactions write to timelines in the order of the agents' ids, so they cannot deadlock.
   for (const agentId of [...new Set(ended.map((job) => job.agentId))].sort()) {
     const jobs = ended.filter((job) => job.agentId === agentId);
     const entries = jobs.map(({ jobId }) =>
-      jobEntry({ jobId, status: 'cancelled', previousStatus: 'queued', message, source, progress }),
+      endEntry({ jobId, status: 'cancelled', previousStatus: 'queued', error: reason, source, steps }),
     );
     appendTimeline(tx, { organizationId, agentId }, entries);
   }

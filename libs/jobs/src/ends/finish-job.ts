@@ -16,8 +16,8 @@ import { withinTrace } from '@muster/platform';
 import { costSoFar, readLimits, recordRuns, reserveRuns } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
 import { releaseKeys } from '../dispatch/concurrency-keys';
-import { insertJob, jobEntry } from '../launch/insert-job';
-import { countedSteps, type ProgressFacts, progressOf } from '../lists/job-progress';
+import { endEntry, insertJob } from '../launch/insert-job';
+import { countedSteps, type ProgressFacts } from '../lists/job-progress';
 import { lockJob } from '../lists/job-row';
 import { closeQuestions } from '../questions/close-questions';
 import { recordRun, traceOfRun } from './record-run';
@@ -112,16 +112,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const tries = to === 'failed' && (end.retries ?? true) && attemptsLeft && !ended.cancelRequested;
   const refusal = tries ? await reserveRetry(tx, end, ended) : null;
   appendTimeline(tx, { organizationId, agentId }, [
-    jobEntry({
-      jobId,
-      status: to,
-      previousStatus: previous,
-      data: refusal ? { notRetried: refusal } : undefined,
-      message: error ? `${to}: ${error.slice(0, 500)}` : to,
-      level: to === 'failed' ? 'error' : 'info',
-      source,
-      progress: progressOf({ ...ended, status: to, currentStep: null }),
-    }),
+    endEntry({ jobId, status: to, previousStatus: previous, error, source, steps: ended, notRetried: refusal }),
   ]);
   const retried = tries && refusal === null;
   if (retried) await insertRetry(tx, end, ended);

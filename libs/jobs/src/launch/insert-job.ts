@@ -1,8 +1,16 @@
 import { appendTimeline, type TimelineEntry } from '@muster/timeline';
-import type { ConcurrencyKey, JobBundle, JobStatus, LifecycleSource, MicroUsd } from '@muster/contracts';
+import type {
+  ConcurrencyKey,
+  JobBundle,
+  JobStatus,
+  LifecycleSource,
+  MicroUsd,
+  TerminalJobStatus,
+} from '@muster/contracts';
 import type { RowWriter, Transaction } from '@muster/database';
 import { continueTrace, currentContext, newId, spanWithin } from '@muster/platform';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
+import { type ProgressFacts, progressOf } from '../lists/job-progress';
 
 export interface NewJob {
   organizationId: string;
@@ -136,4 +144,24 @@ export function jobEntry({
     message,
     data: { status, previousStatus, progress: progress ?? null, ...data },
   };
+}
+
+interface JobEndChange extends Pick<JobChange, 'jobId' | 'previousStatus' | 'source'> {
+  status: TerminalJobStatus;
+  error?: string | null;
+  steps: Omit<ProgressFacts, 'status' | 'currentStep'>;
+  /** Reason for which a retry was refused. */
+  notRetried?: string | null;
+}
+
+/** Returns the timeline entry for the end of a job. */
+export function endEntry({ error, steps, notRetried, ...change }: JobEndChange): TimelineEntry {
+  const { status } = change;
+  return jobEntry({
+    ...change,
+    data: notRetried ? { notRetried } : undefined,
+    message: error ? `${status}: ${error.slice(0, 500)}` : status,
+    level: status === 'failed' ? 'error' : 'info',
+    progress: progressOf({ ...steps, status, currentStep: null }),
+  });
 }

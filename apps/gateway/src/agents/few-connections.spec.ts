@@ -1,0 +1,32 @@
+import { type Harness, makeAgent, makeJob, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+/** A transaction that needs a second connection waits forever if all connections belong to transactions like it. */
+describe('actions with fewer connections than requests', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...gateway, env: { DATABASE_POOL_SIZE: '2' } });
+    tenant = await harness.makeTenant();
+  });
+  afterAll(() => harness.close());
+
+  it.each(['start_job', 'stop_job'])('concurrent %s requests need one connection each', async (action) => {
+    const { organizationId } = tenant;
+    const jobs = await Promise.all(
+      Array.from({ length: 8 }, async (_, at) => {
+        const { id: agentId } = await makeAgent(harness.db, {
+          organizationId,
+          name: `${action} ${at}`,
+          status: 'online',
+        });
+        return makeJob(harness.db, { organizationId, agentId });
+      }),
+    );
+    const answers = await Promise.all(
+      jobs.map(({ id, agentId }) => tenant.api.post(`/api/agent/${agentId}/action`, { action, jobId: id })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(jobs.map(() => 200));
+  });
+});
