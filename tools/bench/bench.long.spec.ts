@@ -8,13 +8,13 @@ import { benchmarks } from './benchmarks';
 
 const main = join(__dirname, '../../dist/tools/bench/bench.js');
 
-/** The benchmarks with goals for the product run in every test run, all others in `npm run test:long`. */
+/** The benchmarks with targets for the product run in every test run, all others in `npm run test:long`. */
 const run = isLongForm() ? benchmarks : (['launch-latency', 'job-life', 'load'] as const);
 
 /** Patterns of each benchmark's output. A value that is not a number, such as NaN, matches none of them. */
 const figure = String.raw`\d[\d,]*(?:\.\d+)?`;
 const compared = (name: string, unit: string) => [
-  new RegExp(`^${name}: ${figure} of the floor`, 'm'),
+  new RegExp(`^${name}: ${figure} of the baseline`, 'm'),
   new RegExp(`^  throughput +${figure} ${unit}/s +${figure} ${unit}/s$`, 'm'),
 ];
 const both = (name: string) => new RegExp(`^  ${name} +${figure} ms +${figure} ms$`, 'm');
@@ -27,8 +27,8 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
   streams: [...compared('streams', 'deliveries'), both('latency p99'), new RegExp(`memory of a stream +${figure} KiB`)],
   launch: [...compared('launch', 'launches'), both('latency p99')],
   'launch-latency': [
-    new RegExp(`^launch-latency: p50 ${figure} times the floor`, 'm'),
-    new RegExp(`^launch-latency: p99 ${figure} times the floor`, 'm'),
+    new RegExp(`^launch-latency: p50 ${figure} times the baseline`, 'm'),
+    new RegExp(`^launch-latency: p99 ${figure} times the baseline`, 'm'),
   ],
   reservation: [...compared('reservation', 'launches'), both('latency p99')],
   'job-logs': compared('job-logs', 'entries'),
@@ -50,10 +50,10 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
   ],
   'job-life': [
     ...['muster', 'bare', 'bare-durable', 'muster, six apps'].map((name) => cells(name, 15)),
-    new RegExp(`^  ${figure} flushes, goal 4: `, 'm'),
+    new RegExp(`^  ${figure} flushes, target 4: `, 'm'),
   ],
   imaging: [
-    new RegExp(`^imaging: (?:${figure} of the floor|skipped, Pillow is not available)`, 'm'),
+    new RegExp(`^imaging: (?:${figure} of the baseline|skipped, Pillow is not available)`, 'm'),
     new RegExp(
       `^  memory of the worker and its Python, by quarters: ${figure}, ${figure}, ${figure}, ${figure} MiB|skipped`,
       'm',

@@ -20,7 +20,7 @@ const sizes = {
   },
 };
 const rounds = sized(9, 1);
-const goal = { ratio: 2, ms: 300 };
+const target = { ratio: 2, ms: 300 };
 
 interface Row {
   name: string;
@@ -86,7 +86,7 @@ function print(rows: Row[]): void {
     const ratio = median(large) / median(small);
     const isLoop = name.startsWith('loop');
     const worst = Math.max(...large);
-    const faults = [ratio > goal.ratio ? 'ratio' : '', !isLoop && worst > goal.ms ? 'worst' : ''].filter(Boolean);
+    const faults = [ratio > target.ratio ? 'ratio' : '', !isLoop && worst > target.ms ? 'worst' : ''].filter(Boolean);
     if (faults.includes('ratio')) missed.ratio += 1;
     if (faults.includes('worst')) missed.ms += 1;
     const ms = (value: number) => value.toFixed(1).padStart(11);
@@ -96,6 +96,6 @@ function print(rows: Row[]): void {
   }
   const verdict = (count: number) => (count === 0 ? 'met' : `not met by ${count} of ${rows.length}`);
   console.log(
-    `growth: p50 large ÷ small at most ${goal.ratio}: ${verdict(missed.ratio)}; no response over ${goal.ms} ms: ${verdict(missed.ms)}\n`,
+    `growth: p50 large ÷ small at most ${target.ratio}: ${verdict(missed.ratio)}; no response over ${target.ms} ms: ${verdict(missed.ms)}\n`,
   );
 }

@@ -6,13 +6,13 @@ import { postLoad } from './http-load';
 import { report } from './report';
 import { inTurns } from './rounds';
 
-// Measures heartbeats of 1,000 agents through the real ingest app. The floor, the minimal program for comparison, is
+// Measures heartbeats of 1,000 agents through the real ingest app. The baseline, the minimal program for comparison, is
 // Fastify with one UPDATE.
 
 void onBenchStack(async (stack) => {
   const tenant = await makeBenchTenant(stack, 1000);
   const ingest = await startApp('ingest', stack);
-  const floor = await Child.start(join(__dirname, 'jobs-floor.js'), {
+  const baseline = await Child.start(join(__dirname, 'jobs-baseline.js'), {
     DATABASE_URL: stack.databaseUrl,
     DATABASE_POOL_SIZE: '10',
   });
@@ -37,11 +37,11 @@ void onBenchStack(async (stack) => {
   try {
     const compared = await inTurns(
       5,
-      () => load(floor.url),
+      () => load(baseline.url),
       () => load(ingest.url),
     );
-    report({ name: 'heartbeats', goal: 0.5, unit: 'heartbeats' }, compared, []);
+    report({ name: 'heartbeats', target: 0.5, unit: 'heartbeats' }, compared, []);
   } finally {
-    await Promise.all([ingest.stop(), floor.stop()]);
+    await Promise.all([ingest.stop(), baseline.stop()]);
   }
 });

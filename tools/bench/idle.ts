@@ -16,7 +16,7 @@ const agents = sized(100, 5);
 const heartbeatSeconds = sized(30, 1);
 const warmUpSeconds = sized(20, 1);
 const seconds = Number(process.env['BENCH_SECONDS'] ?? sized(120, 2));
-const goals = { mebibytes: 350, percentOfCore: 3 };
+const targets = { mebibytes: 350, percentOfCore: 3 };
 
 void (async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-bench-'));
@@ -116,11 +116,11 @@ function print({ before, after, elapsedMs, heartbeats }: Measured): void {
   const met = (ok: boolean) => (ok ? 'met' : 'not met');
   const subject = `${agents} agents that heartbeat every ${heartbeatSeconds} s (${heartbeats} heartbeats)`;
   console.log(`idle: npm start with ${subject}, over ${(elapsedMs / 1000).toFixed(0)} s`);
-  row('memory', `${memory.toFixed(0)} MiB`, `goal ${goals.mebibytes}: ${met(memory <= goals.mebibytes)}`);
+  row('memory', `${memory.toFixed(0)} MiB`, `target ${targets.mebibytes}: ${met(memory <= targets.mebibytes)}`);
   row(
     'CPU',
     `${percent.toFixed(2)} %`,
-    `of a core, goal ${goals.percentOfCore}: ${met(percent <= goals.percentOfCore)}`,
+    `of a core, target ${targets.percentOfCore}: ${met(percent <= targets.percentOfCore)}`,
   );
   for (const [name, uses] of byName(after)) {
     const known = new Set(uses.map(({ pid }) => pid));

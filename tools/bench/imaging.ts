@@ -13,8 +13,8 @@ import { report } from './report';
 import { inTurns, type Round } from './rounds';
 import { sized } from './short';
 
-// A worker converts a practice's images and uploads them to a store that accepts everything. Floor: a Python loop that
-// opens each of the same files with Pillow and saves the same two images.
+// A worker converts a practice's images and uploads them to a store that accepts everything. Baseline: a Python loop
+// that opens each of the same files with Pillow and saves the same two images.
 
 const size = { count: sized(500, 12), width: sized(2000, 200), height: sized(1500, 150) };
 const rounds = sized(5, 1);
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     const memory: number[][] = [];
     const compared = await inTurns(
       rounds,
-      () => floor(root, join(folder, 'floor'), env),
+      () => baseline(root, join(folder, 'baseline'), env),
       async () => {
         const { round, samples } = await convert(service, worker, { root, names });
         memory.push(samples);
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
       Math.max(...memory.flatMap((each) => each.slice((each.length * quarter) / 4, (each.length * (quarter + 1)) / 4))),
     );
     const { count, width, height } = size;
-    report({ name: 'imaging', goal: 0.8, unit: 'images' }, compared, []);
+    report({ name: 'imaging', target: 0.8, unit: 'images' }, compared, []);
     console.log(`  ${count} images of ${width} × ${height}: grey with 8 and 16 bits, and compressed RGB`);
     const shown = quarters.map((bytes) => Math.round(bytes / mebibyte));
     console.log(`  memory of the worker and its Python, by quarters: ${shown.join(', ')} MiB\n`);
@@ -78,7 +78,7 @@ function startWorker(service: ImagingService, folder: string, env: NodeJS.Proces
   });
 }
 
-async function floor(
+async function baseline(
   root: string,
   out: string,
   { IMAGING_PYTHONPATH, IMAGING_LIBRARY_PATH, PATH }: NodeJS.ProcessEnv,
@@ -86,9 +86,9 @@ async function floor(
   mkdirSync(out, { recursive: true });
   const env = { PATH, PYTHONPATH: IMAGING_PYTHONPATH ?? '', LD_LIBRARY_PATH: IMAGING_LIBRARY_PATH ?? '' };
   const began = performance.now();
-  await promisify(execFile)('python3', [join(__dirname, 'imaging-floor.py'), root, out], { env });
+  await promisify(execFile)('python3', [join(__dirname, 'imaging-baseline.py'), root, out], { env });
   const seconds = (performance.now() - began) / 1000;
-  if (readdirSync(out).length !== 2 * size.count) throw new Error('the floor did not convert all images');
+  if (readdirSync(out).length !== 2 * size.count) throw new Error('the baseline did not convert all images');
   rmSync(out, { recursive: true });
   return { perSecond: size.count / seconds };
 }

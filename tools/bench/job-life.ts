@@ -14,11 +14,11 @@ const inFlight = sized(32, 4);
 const rounds = sized(5, 1);
 const seconds = sized(5, 0.3);
 const alone = sized(300, 3);
-const goals = { alone: 2, commits: 6, flushes: 4 };
-/** Goals: Muster's rate, and its processor time, as a share of each program's. */
+const targets = { alone: 2, commits: 6, flushes: 4 };
+/** Targets: Muster's rate, and its processor time, as a share of each program's. */
 const shares = { 'bare-durable': 0.6, 'dbos-durable': 1, dbos: 0.9 };
 /** The minimal program, and the minimal program with the same guarantees as Muster. */
-const floors = ['bare', 'bare-durable'];
+const baselines = ['bare', 'bare-durable'];
 
 interface Measured {
   name: string;
@@ -36,7 +36,7 @@ void onBenchStack(async (stack) => {
     if (peers && 'fault' in peers)
       console.log(`job-life: the peers are skipped because they could not be installed: ${peers.fault}`);
     const folder = peers && 'folder' in peers ? peers.folder : null;
-    const names = [...floors, ...(folder ? ['dbos', 'dbos-durable', 'graphile-worker', 'pg-boss'] : [])];
+    const names = [...baselines, ...(folder ? ['dbos', 'dbos-durable', 'graphile-worker', 'pg-boss'] : [])];
     const env: Record<string, string> = folder ? { PEERS_DIR: folder } : {};
     const together = await measure(costs, [
       () => startMuster('muster', setting, false),
@@ -45,7 +45,7 @@ void onBenchStack(async (stack) => {
     print('in one process each', together);
     const apart = await measure(costs, [
       () => startMuster('muster, six apps', setting, true),
-      ...floors.map((name) => () => startProgram(name, setting)),
+      ...baselines.map((name) => () => startProgram(name, setting)),
     ]);
     print('Muster’s six apps apart', apart);
   } finally {
@@ -124,10 +124,10 @@ function print(title: string, all: Measured[]): void {
       one.written.flushes.toFixed(1),
     ]);
   }
-  printGoals(all);
+  printTargets(all);
 }
 
-function printGoals(all: Measured[]): void {
+function printTargets(all: Measured[]): void {
   const muster = all[0]!;
   const named = (name: string) => all.find((one) => one.name === name);
   for (const [name, share] of Object.entries(shares)) {
@@ -135,16 +135,16 @@ function printGoals(all: Measured[]): void {
     if (!other) continue;
     const byRate = median(ratios(muster, other));
     const byCpu = cpuOf(other) / cpuOf(muster);
-    say(`${byRate.toFixed(2)} of ${name} by rate, goal ${share}`, byRate >= share);
-    say(`${byCpu.toFixed(2)} of ${name} by processor time, goal ${share}`, byCpu >= share);
+    say(`${byRate.toFixed(2)} of ${name} by rate, target ${share}`, byRate >= share);
+    say(`${byCpu.toFixed(2)} of ${name} by processor time, target ${share}`, byCpu >= share);
   }
-  for (const name of floors) {
+  for (const name of baselines) {
     const times = median(muster.aloneMs) / median(named(name)!.aloneMs);
-    say(`alone ${times.toFixed(2)} times the p50 of ${name}, goal ${goals.alone}`, times <= goals.alone);
+    say(`alone ${times.toFixed(2)} times the p50 of ${name}, target ${targets.alone}`, times <= targets.alone);
   }
   const { commits, flushes } = muster.written;
-  say(`${commits.toFixed(1)} commits, goal ${goals.commits}`, commits <= goals.commits);
-  say(`${flushes.toFixed(1)} flushes, goal ${goals.flushes}`, flushes <= goals.flushes);
+  say(`${commits.toFixed(1)} commits, target ${targets.commits}`, commits <= targets.commits);
+  say(`${flushes.toFixed(1)} flushes, target ${targets.flushes}`, flushes <= targets.flushes);
   console.log('');
 }
 

@@ -7,8 +7,8 @@ import { postLoad } from './http-load';
 import { report } from './report';
 import { inTurns } from './rounds';
 
-// Measures batches of 100 log entries through the real ingest app. The floor, the minimal program for comparison, is a
-// bare multi-row insert into a table of the same form.
+// Measures batches of 100 log entries through the real ingest app. The baseline, the minimal program for comparison, is
+// a bare multi-row insert into a table of the same form.
 
 const batch = 100;
 
@@ -19,7 +19,7 @@ void onBenchStack(async (stack) => {
   await client.query('CREATE TABLE bench_log (LIKE timeline_entry INCLUDING ALL); CREATE SEQUENCE bench_log_seq');
   await client.end();
   const ingest = await startApp('ingest', stack);
-  const floor = await Child.start(join(__dirname, 'jobs-floor.js'), {
+  const baseline = await Child.start(join(__dirname, 'jobs-baseline.js'), {
     DATABASE_URL: stack.databaseUrl,
     DATABASE_POOL_SIZE: '10',
   });
@@ -46,11 +46,11 @@ void onBenchStack(async (stack) => {
   try {
     const compared = await inTurns(
       5,
-      () => load(floor.url),
+      () => load(baseline.url),
       () => load(ingest.url),
     );
-    report({ name: 'job-logs', goal: 0.6, unit: 'entries' }, compared, []);
+    report({ name: 'job-logs', target: 0.6, unit: 'entries' }, compared, []);
   } finally {
-    await Promise.all([ingest.stop(), floor.stop()]);
+    await Promise.all([ingest.stop(), baseline.stop()]);
   }
 });

@@ -9,12 +9,12 @@ import { percentile } from './rounds';
 import { sized } from './short';
 
 // Measures the time from the launch request to the command's arrival at an idle agent, through gateway, outbox,
-// dispatcher and signed push. The floor, the minimal program for comparison, is a request that commits a row and adds
-// to BullMQ, and a worker that commits and posts.
+// dispatcher and signed push. The baseline, the minimal program for comparison, is a request that commits a row and
+// adds to BullMQ, and a worker that commits and posts.
 
 const launches = sized(300, 5);
 const warmUp = sized(20, 1);
-const goal = 1.5;
+const target = 1.5;
 /** Number of parts of the measurement whose ratios are compared to print the spread. */
 const parts = 5;
 
@@ -28,15 +28,15 @@ void onBenchStack(async (stack) => {
     startApp('dispatcher', stack, env),
     startApp('ingest', stack, env),
   ]);
-  const floor = await Child.start(join(__dirname, 'latency-floor.js'), {
+  const baseline = await Child.start(join(__dirname, 'latency-baseline.js'), {
     DATABASE_URL: await createDatabase(stack),
     REDIS_URL: stack.redisUrl,
     TARGET_URL: receiver.url,
   });
-  const measured = { floor: [] as number[], muster: [] as number[] };
+  const measured = { baseline: [] as number[], muster: [] as number[] };
   try {
     for (let at = 0; at < launches; at += 1) {
-      measured.floor.push(await timed(receiver, () => post(`${floor.url}/launch`, {}, {})));
+      measured.baseline.push(await timed(receiver, () => post(`${baseline.url}/launch`, {}, {})));
       const body = { workflowId: tenant.workflowId, agentId: tenant.agentIds[0], variables: { CLAIM_ID: 'C' } };
       let launched: { jobId: string } | undefined;
       const ms = await timed(receiver, async () => {
@@ -49,11 +49,11 @@ void onBenchStack(async (stack) => {
       await post(`${ingest.url}/api/job-webhook`, end, { 'x-api-key': tenant.workerKey });
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    const [below, muster] = [measured.floor.slice(warmUp), measured.muster.slice(warmUp)];
+    const [below, muster] = [measured.baseline.slice(warmUp), measured.muster.slice(warmUp)];
     for (const percent of [50, 99]) print(percent, below, muster);
     console.log('');
   } finally {
-    await Promise.all([gateway.stop(), dispatcher.stop(), ingest.stop(), floor.stop()]);
+    await Promise.all([gateway.stop(), dispatcher.stop(), ingest.stop(), baseline.stop()]);
     receiver.close();
   }
 });
@@ -66,9 +66,9 @@ function print(percent: number, below: number[], muster: number[]): void {
   const ratio = ratioOf(0);
   const spread = `${Math.min(...each).toFixed(2)}–${Math.max(...each).toFixed(2)}`;
   const both = `${milliseconds(percentile(muster, percent))} to ${milliseconds(percentile(below, percent))}`;
-  const met = ratio <= goal ? 'met' : 'not met';
+  const met = ratio <= target ? 'met' : 'not met';
   console.log(
-    `launch-latency: p${percent} ${ratio.toFixed(2)} times the floor (${spread}; ${both}); goal ${goal}: ${met}`,
+    `launch-latency: p${percent} ${ratio.toFixed(2)} times the baseline (${spread}; ${both}); target ${target}: ${met}`,
   );
 }
 

@@ -6,13 +6,13 @@ import { type HttpRound, postLoad } from './http-load';
 import { milliseconds, report } from './report';
 import { inTurns, median } from './rounds';
 
-// Measures launches through the real gateway. The floor, the minimal program for comparison, is Fastify with pg, which
-// insert the same rows.
+// Measures launches through the real gateway. The baseline, the minimal program for comparison, is Fastify with pg,
+// which insert the same rows.
 
 void onBenchStack(async (stack) => {
   const tenant = await makeBenchTenant(stack, 200);
   const gateway = await startApp('gateway', stack);
-  const floor = await Child.start(join(__dirname, 'jobs-floor.js'), {
+  const baseline = await Child.start(join(__dirname, 'jobs-baseline.js'), {
     DATABASE_URL: stack.databaseUrl,
     DATABASE_POOL_SIZE: '10',
   });
@@ -32,15 +32,15 @@ void onBenchStack(async (stack) => {
   try {
     const compared = await inTurns(
       5,
-      () => load(floor.url),
+      () => load(baseline.url),
       () => load(gateway.url),
     );
     const latency = (rounds: HttpRound[], which: 'p50' | 'p99') => milliseconds(median(rounds.map((r) => r[which])));
-    report({ name: 'launch', goal: 0.7, unit: 'launches' }, compared, [
-      ['latency p50', latency(compared.floor, 'p50'), latency(compared.subject, 'p50')],
-      ['latency p99', latency(compared.floor, 'p99'), latency(compared.subject, 'p99')],
+    report({ name: 'launch', target: 0.7, unit: 'launches' }, compared, [
+      ['latency p50', latency(compared.baseline, 'p50'), latency(compared.subject, 'p50')],
+      ['latency p99', latency(compared.baseline, 'p99'), latency(compared.subject, 'p99')],
     ]);
   } finally {
-    await Promise.all([gateway.stop(), floor.stop()]);
+    await Promise.all([gateway.stop(), baseline.stop()]);
   }
 });

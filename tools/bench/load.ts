@@ -18,9 +18,9 @@ const streamCount = sized(2000, 8);
 const perAgent = 2;
 const launchesPerSecond = sized(50, 4);
 const seconds = Number(process.env['BENCH_SECONDS'] ?? sized(600, 3));
-const worstGoalMs = 1000;
+const worstTargetMs = 1000;
 /** Maximum ratio of the memory in the last quarter to that in the second, when caches and pools are full. */
-const growthGoal = 1.1;
+const growthTarget = 1.1;
 const mebibyte = 1024 ** 2;
 
 interface Sample {
@@ -156,7 +156,7 @@ function print({ routes, samples, used, launched, lost, streamsLost, faults }: M
   const worst = Math.max(...rows.filter(({ name }) => name !== 'launch to end').map((row) => row.worst));
   const failed = rows.reduce((sum, row) => sum + row.failed, faults.length);
   console.log(
-    `  worst response ${worst.toFixed(0)} ms, goal ${worstGoalMs}: ${worst <= worstGoalMs ? 'met' : 'not met'}`,
+    `  worst response ${worst.toFixed(0)} ms, target ${worstTargetMs}: ${worst <= worstTargetMs ? 'met' : 'not met'}`,
   );
   console.log(
     `  lost: ${lost.runs} of ${launched} runs, ${lost.deliveries} of their ends on streams, ${streamsLost} streams; failed: ${failed}`,
@@ -181,7 +181,7 @@ function printMemory(samples: Sample[]): void {
   ] as const) {
     const quarters = [0, 1, 2, 3].map((at) => quarter(at, part));
     const growth = quarters[3]! / quarters[1]!;
-    const verdict = part === 'service' ? `, goal ${growthGoal}: ${growth <= growthGoal ? 'met' : 'not met'}` : '';
+    const verdict = part === 'service' ? `, target ${growthTarget}: ${growth <= growthTarget ? 'met' : 'not met'}` : '';
     console.log(
       `  ${name}, by quarters: ${quarters.map(mib).join(', ')} MiB; last to second ${growth.toFixed(2)}${verdict}`,
     );

@@ -7,27 +7,27 @@ import { milliseconds, report } from './report';
 import { sized } from './short';
 import { inTurns, percentile, type Round } from './rounds';
 
-// Measures the time from a commit to the handler. The floor, the minimal program for comparison, is a committed row,
+// Measures the time from a commit to the handler. The baseline, the minimal program for comparison, is a committed row,
 // BullMQ's add and a worker that deletes the row.
 
 const producers = 32;
 
 void onBenchStack(async (stack) => {
-  const [floor, subject] = [await start('outbox-floor', stack), await start('outbox-subject', stack)];
+  const [baseline, subject] = [await start('outbox-baseline', stack), await start('outbox-subject', stack)];
   const together = (child: Child) => () => ask<Round>(child, { messages: sized(5000, 50), producers });
   const idle = async (child: Child) =>
     (await ask<{ latenciesMs: number[] }>(child, { oneByOne: sized(500, 5) })).latenciesMs;
   try {
-    const compared = await inTurns(7, together(floor), together(subject));
-    const latency = [await idle(floor), await idle(subject)].map(
+    const compared = await inTurns(7, together(baseline), together(subject));
+    const latency = [await idle(baseline), await idle(subject)].map(
       (values) => (percent: number) => milliseconds(percentile(values, percent)),
     );
-    report({ name: 'outbox', goal: 0.6, unit: 'messages' }, compared, [
+    report({ name: 'outbox', target: 0.6, unit: 'messages' }, compared, [
       ['idle latency p50', latency[0]!(50), latency[1]!(50)],
       ['idle latency p99', latency[0]!(99), latency[1]!(99)],
     ]);
   } finally {
-    await Promise.all([floor.stop(), subject.stop()]);
+    await Promise.all([baseline.stop(), subject.stop()]);
   }
 });
 

@@ -8,7 +8,7 @@ import { milliseconds, report } from './report';
 import { inTurns, median, type Round } from './rounds';
 import { sized } from './short';
 
-// Measures an authenticated read through the real gateway. The floor, the minimal program for comparison, is Fastify
+// Measures an authenticated read through the real gateway. The baseline, the minimal program for comparison, is Fastify
 // with pg.
 
 const path = '/api/organization/settings';
@@ -22,23 +22,23 @@ interface HttpRound extends Round {
 void onBenchStack(async (stack) => {
   const { secret } = newApiKey();
   const gateway = await startGateway(stack, secret);
-  const floor = await Child.start(join(__dirname, 'read-resource-floor.js'), {
+  const baseline = await Child.start(join(__dirname, 'read-resource-baseline.js'), {
     DATABASE_URL: stack.databaseUrl,
     DATABASE_POOL_SIZE: poolSize,
   });
   try {
     const compared = await inTurns(
       7,
-      () => load(floor.url, {}),
+      () => load(baseline.url, {}),
       () => load(gateway.url, { 'x-api-key': secret }),
     );
     const latency = (rounds: HttpRound[], which: 'p50' | 'p99') => milliseconds(median(rounds.map((r) => r[which])));
-    report({ name: 'read-resource', goal: 0.7, unit: 'requests' }, compared, [
-      ['latency p50', latency(compared.floor, 'p50'), latency(compared.subject, 'p50')],
-      ['latency p99', latency(compared.floor, 'p99'), latency(compared.subject, 'p99')],
+    report({ name: 'read-resource', target: 0.7, unit: 'requests' }, compared, [
+      ['latency p50', latency(compared.baseline, 'p50'), latency(compared.subject, 'p50')],
+      ['latency p99', latency(compared.baseline, 'p99'), latency(compared.subject, 'p99')],
     ]);
   } finally {
-    await Promise.all([gateway.stop(), floor.stop()]);
+    await Promise.all([gateway.stop(), baseline.stop()]);
   }
 });
 

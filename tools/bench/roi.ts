@@ -12,7 +12,7 @@ import { sized } from './short';
 // The return on investment of a year with 1,000,000 claims, compared with a year with 10,000; and computed from raw
 // rows, compared with the same figures by plain SQL.
 
-const goals = { rollup: 2, raw: 1.3 };
+const targets = { rollup: 2, raw: 1.3 };
 const rounds = sized(5, 1);
 const reads = sized(60, 3);
 const sizes = {
@@ -35,7 +35,7 @@ void onBenchStack(async (stack) => {
     const ratio = median(ratios);
     console.log(
       `roi: a year of ${described(sizes.many)} takes ${ratio.toFixed(2)} times one of ${described(sizes.few)} ` +
-        `(median of ${rounds} rounds, ${spread(ratios)}); goal ${goals.rollup}: ${ratio <= goals.rollup ? 'met' : 'not met'}`,
+        `(median of ${rounds} rounds, ${spread(ratios)}); target ${targets.rollup}: ${ratio <= targets.rollup ? 'met' : 'not met'}`,
     );
     const all = (answers: RoiAnswer[], percent: number) =>
       percentile(
@@ -50,8 +50,8 @@ void onBenchStack(async (stack) => {
     }
     const raw = measured.many.map(({ rawMs, plainMs }) => rawMs / plainMs);
     console.log(
-      `roi from raw rows: ${median(raw).toFixed(2)} times the plain SQL (${spread(raw)}); goal ${goals.raw}: ` +
-        `${median(raw) <= goals.raw ? 'met' : 'not met'}`,
+      `roi from raw rows: ${median(raw).toFixed(2)} times the plain SQL (${spread(raw)}); target ${targets.raw}: ` +
+        `${median(raw) <= targets.raw ? 'met' : 'not met'}`,
     );
     const medianOf = (key: 'rawMs' | 'plainMs') => milliseconds(median(measured.many.map((each) => each[key])));
     console.log(`  ${medianOf('rawMs')} to ${medianOf('plainMs')}`);

@@ -6,30 +6,31 @@ export interface Round {
 }
 
 export interface Comparison<R extends Round> {
-  floor: R[];
+  baseline: R[];
   subject: R[];
   /**
-   * For each round, the ratio of the measured program's rate to that of the floor, the minimal program for comparison.
+   * For each round, the ratio of the measured program's rate to that of the baseline, the minimal program for
+   * comparison.
    */
   ratios: number[];
 }
 
 /**
- * Runs the floor (the minimal program for comparison) and the measured program alternately: noise of the machine
+ * Runs the baseline (the minimal program for comparison) and the measured program alternately: noise of the machine
  * affects both equally only if they run right after each other. The first round is a warm-up and does not count. The
  * short form has a single round, which counts.
  */
 export async function inTurns<R extends Round>(
   rounds: number,
-  floor: () => Promise<R>,
+  baseline: () => Promise<R>,
   subject: () => Promise<R>,
 ): Promise<Comparison<R>> {
-  const result: Comparison<R> = { floor: [], subject: [], ratios: [] };
+  const result: Comparison<R> = { baseline: [], subject: [], ratios: [] };
   const warmUps = sized(1, 0);
   for (let round = 0; round < warmUps + sized(rounds, 1); round += 1) {
-    const [below, above] = [await floor(), await subject()];
+    const [below, above] = [await baseline(), await subject()];
     if (round < warmUps) continue;
-    result.floor.push(below);
+    result.baseline.push(below);
     result.subject.push(above);
     result.ratios.push(above.perSecond / below.perSecond);
   }

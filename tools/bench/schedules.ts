@@ -11,7 +11,7 @@ import { sized } from './short';
 
 // A tick's scan of 100,000 schedules of which 100 are due, compared with 1,000 schedules of which 100 are due.
 
-const goal = 1.5;
+const target = 1.5;
 const rounds = sized(8, 1);
 const scans = sized(200, 2);
 const sizes = { few: sized(1000, 200), many: sized(100_000, 400) };
@@ -31,7 +31,7 @@ void onBenchStack(async (stack) => {
     const spread = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
     console.log(
       `schedules: a scan of ${sizes.many} takes ${ratio.toFixed(2)} times one of ${sizes.few}, 100 of each due ` +
-        `(median of ${rounds} rounds, ${spread}); goal ${goal}: ${ratio <= goal ? 'met' : 'not met'}`,
+        `(median of ${rounds} rounds, ${spread}); target ${target}: ${ratio <= target ? 'met' : 'not met'}`,
     );
     const scan = (answers: SchedulesAnswer[], percent: number) =>
       milliseconds(

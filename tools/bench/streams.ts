@@ -12,8 +12,8 @@ import type { Load } from './streams-load';
 import { Readers } from './streams-readers';
 import { sized } from './short';
 
-// Measures the time from the start of a transaction until 2,000 event streams of 100 agents have received its entries. The
-// floor, the minimal program for comparison, is a bare server that writes the same bytes to them.
+// Measures the time from the start of a transaction until 2,000 event streams of 100 agents have received its entries.
+// The baseline, the minimal program for comparison, is a bare server that writes the same bytes to them.
 
 const agentCount = sized(100, 5);
 const readersOfEach = sized(20, 2);
@@ -34,24 +34,24 @@ void onBenchStack(async (stack) => {
     ...env,
     BENCH_ORGANIZATION: organizationId,
   });
-  const below = await Child.start(join(__dirname, 'streams-floor.js'), {});
+  const below = await Child.start(join(__dirname, 'streams-baseline.js'), {});
   const sides: Side[] = [];
   try {
-    const floor = await open(below, agents, {}, (load) => below.ask({ agents, ...load }));
+    const baseline = await open(below, agents, {}, (load) => below.ask({ agents, ...load }));
     const subject = await open(gateway, agents, { 'x-api-key': secret }, (load) => writer.ask({ agents, ...load }));
-    sides.push(floor, subject);
+    sides.push(baseline, subject);
     const compared = await inTurns(
       5,
-      () => burst(floor),
+      () => burst(baseline),
       () => burst(subject),
     );
-    const [idleFloor, idleSubject] = [await steady(floor), await steady(subject)];
+    const [idleBaseline, idleSubject] = [await steady(baseline), await steady(subject)];
     const latency = (values: number[], percent: number) => milliseconds(percentile(values, percent));
     const kib = (bytes: number) => `${(bytes / 1024).toFixed(1)} KiB`;
-    report({ name: 'streams', goal: 0.5, unit: 'deliveries' }, compared, [
-      ['latency p50', latency(idleFloor, 50), latency(idleSubject, 50)],
-      ['latency p99', latency(idleFloor, 99), latency(idleSubject, 99)],
-      ['memory of a stream', kib(floor.bytesPerStream), kib(subject.bytesPerStream)],
+    report({ name: 'streams', target: 0.5, unit: 'deliveries' }, compared, [
+      ['latency p50', latency(idleBaseline, 50), latency(idleSubject, 50)],
+      ['latency p99', latency(idleBaseline, 99), latency(idleSubject, 99)],
+      ['memory of a stream', kib(baseline.bytesPerStream), kib(subject.bytesPerStream)],
     ]);
   } finally {
     for (const { readers } of sides) readers.close();

@@ -47,10 +47,10 @@ void onBenchStack(async (stack) => {
     // The exporter sends its last batch when the service stops.
     await on.stop();
     const node = (rounds: TracingRound[]) => milliseconds(median(rounds.map(({ nodeMs }) => nodeMs)));
-    report({ name: 'tracing', goal: 0.9, unit: 'runs' }, compared, [
+    report({ name: 'tracing', target: 0.9, unit: 'runs' }, compared, [
       ['one alone p50', milliseconds(percentile(aloneOff, 50)), milliseconds(percentile(aloneOn, 50))],
       ['one alone p99', milliseconds(percentile(aloneOff, 99)), milliseconds(percentile(aloneOn, 99))],
-      ['Node for a run', node(compared.floor), node(compared.subject)],
+      ['Node for a run', node(compared.baseline), node(compared.subject)],
       ['spans that arrived', '0', String(collector.spans())],
     ]);
   } finally {

@@ -7,16 +7,21 @@ import type { MachineOrder } from './machine-park';
 jest.setTimeout(300_000);
 
 const each: Boundary[] = [
-  { act: 'wake', moment: 'a job waits, the wake is not written', gate: 'wake insert', left: 'stopped' },
-  { act: 'wake', moment: 'the wake is written, not yet attempted', gate: 'wake attempt', left: 'starting' },
+  { act: 'wake', moment: 'a job waits, the wake is not written', pausePoint: 'wake insert', left: 'stopped' },
+  { act: 'wake', moment: 'the wake is written, not yet attempted', pausePoint: 'wake attempt', left: 'starting' },
   { act: 'wake', moment: 'the provider is called and has not acted', hold: 'not executed', left: 'starting' },
   { act: 'wake', moment: 'the provider is called and starts', hold: 'executed', left: 'starting' },
-  { act: 'wake', moment: 'the provider has answered, which is not recorded', gate: 'start recorded', left: 'starting' },
+  {
+    act: 'wake',
+    moment: 'the provider has answered, which is not recorded',
+    pausePoint: 'start recorded',
+    left: 'starting',
+  },
   { act: 'wake', moment: 'the machine boots', left: 'starting' },
   {
     act: 'wake',
     moment: 'the machine has reported, its job is not dispatched',
-    gate: 'run command insert',
+    pausePoint: 'run command insert',
     left: 'online',
   },
   ...stopOf('idle stop'),
@@ -24,27 +29,37 @@ const each: Boundary[] = [
   {
     act: 'idle stop',
     moment: 'the machine is idle, the stop is not written',
-    gate: 'stopping status update',
+    pausePoint: 'stopping status update',
     left: 'online',
   },
   ...stopOf('manual stop'),
-  { act: 'reboot', moment: 'the new status is written, the order is not', gate: 'order insert', left: 'rebooting' },
+  {
+    act: 'reboot',
+    moment: 'the new status is written, the order is not',
+    pausePoint: 'order insert',
+    left: 'rebooting',
+  },
   { act: 'reboot', moment: 'the provider is called and has not acted', hold: 'not executed', left: 'rebooting' },
   { act: 'reboot', moment: 'the provider is called and reboots', hold: 'executed', left: 'rebooting' },
   {
     act: 'reboot',
     moment: 'the provider has answered, which is not recorded',
-    gate: 'order issued',
+    pausePoint: 'order issued',
     left: 'rebooting',
   },
   { act: 'reboot', moment: 'the machine boots', left: 'rebooting' },
-  { act: 'terminate', moment: 'the new status is written, the order is not', gate: 'order insert', left: 'terminated' },
+  {
+    act: 'terminate',
+    moment: 'the new status is written, the order is not',
+    pausePoint: 'order insert',
+    left: 'terminated',
+  },
   { act: 'terminate', moment: 'the provider is called and has not acted', hold: 'not executed', left: 'terminated' },
   { act: 'terminate', moment: 'the provider is called and terminates', hold: 'executed', left: 'terminated' },
   {
     act: 'terminate',
     moment: 'the provider has answered, which is not recorded',
-    gate: 'gone state update',
+    pausePoint: 'gone state update',
     left: 'terminated',
   },
 ];
@@ -57,22 +72,27 @@ const boundaries = [...chosen.filter(leavesMessage), ...chosen.filter((boundary)
 
 /** Whether the short form runs this boundary: the first boundary of each moment, and every termination. */
 function isFirstOfItsMoment(boundary: Boundary): boolean {
-  const key = ({ gate, hold, moment }: Boundary) => gate ?? hold ?? moment;
+  const key = ({ pausePoint, hold, moment }: Boundary) => pausePoint ?? hold ?? moment;
   return each.find((other) => key(other) === key(boundary)) === boundary || boundary.act === 'terminate';
 }
 
-function leavesMessage({ gate, hold }: Boundary): boolean {
-  return Boolean(gate ?? hold);
+function leavesMessage({ pausePoint, hold }: Boundary): boolean {
+  return Boolean(pausePoint ?? hold);
 }
 
 function stopOf(act: 'idle stop' | 'manual stop'): Boundary[] {
   return [
-    { act, moment: 'the new status is written, the order is not', gate: 'order insert', left: 'stopping' },
+    { act, moment: 'the new status is written, the order is not', pausePoint: 'order insert', left: 'stopping' },
     { act, moment: 'the provider is called and has not acted', hold: 'not executed', left: 'stopping' },
     { act, moment: 'the provider is called and stops', hold: 'executed', left: 'stopping' },
-    { act, moment: 'the provider has answered, which is not recorded', gate: 'order issued', left: 'stopping' },
+    { act, moment: 'the provider has answered, which is not recorded', pausePoint: 'order issued', left: 'stopping' },
     { act, moment: 'the machine is stopping', left: 'stopping' },
-    { act, moment: 'the machine has stopped, which is not recorded', gate: 'stopped status update', left: 'stopping' },
+    {
+      act,
+      moment: 'the machine has stopped, which is not recorded',
+      pausePoint: 'stopped status update',
+      left: 'stopping',
+    },
   ];
 }
 

@@ -15,10 +15,13 @@ import { SimulatedWorker } from './chaos/chaos-simulated';
 import { type HeldOrder, type MachineOrder, MachinePark, type ParkedMachine } from './machine-park';
 import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
-import { StatementGates } from './statement-gates';
+import { StatementPausePoints } from './statement-pause-points';
 
-/** Triggers of the statements at which the dispatcher can be held: sent by it, not yet executed by Postgres. */
-const gateTriggers = {
+/**
+ * SQL triggers by pause point. At a pause point, the dispatcher has sent the statement and Postgres has not executed
+ * it, so a test can kill the dispatcher at exactly this moment.
+ */
+const pausePointTriggers = {
   'wake insert': 'BEFORE INSERT ON agent_wake',
   'wake attempt': 'BEFORE UPDATE ON agent_wake FOR EACH ROW WHEN (NEW.attempt > OLD.attempt)',
   'start recorded':
@@ -31,7 +34,7 @@ const gateTriggers = {
   'stopped status update': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopped' AND OLD.status = 'stopping')`,
   'gone state update': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.vm_state = 'gone' AND OLD.vm_state IS DISTINCT FROM 'gone')`,
 };
-type Gate = keyof typeof gateTriggers;
+type PausePoint = keyof typeof pausePointTriggers;
 
 export type Act = 'wake' | 'idle stop' | 'idle stop, then a job' | 'manual stop' | 'reboot' | 'terminate';
 
@@ -40,7 +43,7 @@ export interface Boundary {
   act: Act;
   moment: string;
   /** The statement at which the dispatcher is held. */
-  gate?: Gate;
+  pausePoint?: PausePoint;
   /** The provider call that gets no answer: whether the provider has executed it. */
   hold?: HeldOrder;
   left: AgentStatus;
@@ -84,7 +87,7 @@ export class MachineKills {
   private constructor(
     private readonly database: ClonedDatabase,
     private readonly pool: Pool,
-    private readonly gates: StatementGates<Gate>,
+    private readonly pausePoints: StatementPausePoints<PausePoint>,
     readonly park: MachinePark,
     private readonly env: NodeJS.ProcessEnv,
   ) {}
@@ -101,7 +104,7 @@ export class MachineKills {
       OUTBOX_REPUBLISH_MS: '2000',
       DISPATCH_SWEEP_MS: '500',
       MAINTENANCE_TICK_MS: '3600000',
-      // Each statement that waits at a gate occupies a connection.
+      // Each statement that waits at a pause point occupies a connection.
       DATABASE_POOL_SIZE: '20',
       BOOTSTRAP_ORGANIZATION: 'Kills',
       BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
@@ -110,7 +113,7 @@ export class MachineKills {
     const stage = new MachineKills(
       database,
       pool,
-      await StatementGates.build(pool, gateTriggers, keyOfAgent),
+      await StatementPausePoints.build(pool, pausePointTriggers, keyOfAgent),
       park,
       env,
     );
@@ -130,17 +133,20 @@ export class MachineKills {
 
   /** Starts the act and waits until the dispatcher has reached the boundary. */
   async bringTo(killCase: KillCase): Promise<void> {
-    const { act, agentId, machine, gate, hold } = killCase;
-    if (gate) await this.gates.close(agentId, gate);
+    const { act, agentId, machine, pausePoint, hold } = killCase;
+    if (pausePoint) await this.pausePoints.pauseAt(agentId, pausePoint);
     // The machine's boot or shutdown waits for the test, unless the process is killed only after that.
-    machine.pauses = gate !== 'run command insert' && gate !== 'stopped status update' && gate !== 'gone state update';
+    machine.pauses =
+      pausePoint !== 'run command insert' &&
+      pausePoint !== 'stopped status update' &&
+      pausePoint !== 'gone state update';
     const held = hold && machine.hold(orderOf[act], hold);
     if (act === 'wake') await this.launch(killCase);
     else if (act === 'idle stop' || act === 'idle stop, then a job') await this.pin(agentId, false);
     else
       await this.sendRequest('POST', `/api/agent/${agentId}/action`, { action: act === 'manual stop' ? 'stop' : act });
     if (held) return held;
-    if (gate) return this.gates.reached(agentId, gate);
+    if (pausePoint) return this.pausePoints.untilReached(agentId, pausePoint);
     const noted =
       act === 'wake'
         ? 'SELECT FROM agent_wake WHERE agent_id = $1 AND next_try_at = deadline'
@@ -157,7 +163,7 @@ export class MachineKills {
   async kill({ act }: KillCase): Promise<void> {
     await this.services.get('dispatcher')!.end('SIGKILL');
     this.kills[act] = (this.kills[act] ?? 0) + 1;
-    await this.gates.openAll();
+    await this.pausePoints.releaseAll();
   }
 
   async start(app: (typeof apps)[number]): Promise<void> {

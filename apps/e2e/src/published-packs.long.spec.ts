@@ -17,7 +17,7 @@ import {
 } from '@muster/testing';
 import { crc32, deflateRawSync } from 'node:zlib';
 import { ServiceProcess } from './service-process';
-import { type HeldRequest, StoreGate } from './store-gate';
+import { type HeldRequest, HoldingStoreProxy } from './holding-store-proxy';
 
 const mebibyte = 1024 * 1024;
 
@@ -28,14 +28,14 @@ interface Bundle {
 
 describe('the publication of a pack', () => {
   let harness: Harness;
-  let gate: StoreGate;
+  let proxy: HoldingStoreProxy;
   let service: ServiceProcess;
   let person: HttpClient;
   let machine: HttpClient;
 
   beforeAll(async () => {
     harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
-    gate = await StoreGate.build(testStack().s3.endpoint);
+    proxy = await HoldingStoreProxy.build(testStack().s3.endpoint);
     const { id: organizationId } = await makeOrganization(harness.db);
     const { email } = await makeUser(harness.db, { organizationId, role: 'admin' });
     const { secret } = await makeApiKey(harness.db, { organizationId, scope: 'worker' });
@@ -45,12 +45,12 @@ describe('the publication of a pack', () => {
   });
   afterAll(async () => {
     await service.end('SIGKILL');
-    gate.close();
+    proxy.close();
     await harness.close();
   });
 
   const start = async () => {
-    const own = { S3_ENDPOINT: gate.url, S3_PUBLIC_ENDPOINT: testStack().s3.endpoint, REQUEST_TIMEOUT_MS: '60000' };
+    const own = { S3_ENDPOINT: proxy.url, S3_PUBLIC_ENDPOINT: testStack().s3.endpoint, REQUEST_TIMEOUT_MS: '60000' };
     service = await ServiceProcess.start('gateway', { ...harness.env, ...own, RATE_LIMIT_PER_MINUTE: '1000000' });
     // The sessions stay valid; only the address of the service changes.
     person &&= new HttpClient(service.url, person.headers);
@@ -89,12 +89,12 @@ describe('the publication of a pack', () => {
     async (_, heldRequest) => {
       const packId = await makePack();
       const body = await upload(packId, smallBundle());
-      const held = gate.hold(heldRequest);
+      const held = proxy.hold(heldRequest);
       const cut = finalize(packId, body).catch(() => null);
       await held;
       await service.end('SIGKILL');
       expect(await cut).toBeNull();
-      gate.open();
+      proxy.release();
       await start();
       expect(await headOf(packId)).toBeNull();
       await expectPublished(packId, body);

@@ -10,23 +10,25 @@ jest.setTimeout(180_000);
 
 const callers = 32;
 const password = 'correct horse battery';
-/** First key of the advisory locks of the gates. */
+/** First key of the advisory locks of the pause points. */
 const kind = 4244;
 
 /**
- * The gates, at which a test stops the process and kills it: before a statement executes, or during a commit, so that the
- * process does not learn whether it succeeded.
+ * SQL triggers by pause point. At a pause point, the process waits and the test kills it. It waits before a statement
+ * executes, or during a commit, so that it does not learn whether the commit succeeded.
  */
-const gateTriggers = {
-  launch: 'CREATE TRIGGER gate_launch BEFORE INSERT ON job',
-  'launch’s commit': 'CREATE CONSTRAINT TRIGGER gate_launched AFTER INSERT ON job DEFERRABLE INITIALLY DEFERRED',
-  start: 'CREATE TRIGGER gate_start BEFORE INSERT ON agent_command',
-  end: 'CREATE TRIGGER gate_end BEFORE INSERT ON usage_event',
-  'end’s commit': 'CREATE CONSTRAINT TRIGGER gate_ended AFTER INSERT ON usage_event DEFERRABLE INITIALLY DEFERRED',
-  cost: 'CREATE TRIGGER gate_cost BEFORE INSERT ON run_cost',
-  'cost’s commit': 'CREATE CONSTRAINT TRIGGER gate_commit AFTER INSERT ON run_cost DEFERRABLE INITIALLY DEFERRED',
+const pausePointTriggers = {
+  launch: 'CREATE TRIGGER pause_point_launch BEFORE INSERT ON job',
+  'launch’s commit': 'CREATE CONSTRAINT TRIGGER pause_point_launched AFTER INSERT ON job DEFERRABLE INITIALLY DEFERRED',
+  start: 'CREATE TRIGGER pause_point_start BEFORE INSERT ON agent_command',
+  end: 'CREATE TRIGGER pause_point_end BEFORE INSERT ON usage_event',
+  'end’s commit':
+    'CREATE CONSTRAINT TRIGGER pause_point_ended AFTER INSERT ON usage_event DEFERRABLE INITIALLY DEFERRED',
+  cost: 'CREATE TRIGGER pause_point_cost BEFORE INSERT ON run_cost',
+  'cost’s commit':
+    'CREATE CONSTRAINT TRIGGER pause_point_commit AFTER INSERT ON run_cost DEFERRABLE INITIALLY DEFERRED',
 };
-type Gate = keyof typeof gateTriggers;
+type PausePoint = keyof typeof pausePointTriggers;
 
 /** The process that commits also starts the follow-up work. Here it is killed, so the rows must cause the work. */
 describe('the follow-up work of 32 commits if the process is killed', () => {
@@ -57,13 +59,13 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     database = await cloneDatabase();
     pool = openPool(database);
     await pool.query(`
-      CREATE FUNCTION pass_set_gate() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+      CREATE FUNCTION wait_at_set_pause_point() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
         BEGIN
           PERFORM pg_advisory_xact_lock_shared(${kind}, hashtext(TG_ARGV[0]));
           RETURN NEW;
         END $$`);
-    for (const [gate, trigger] of Object.entries(gateTriggers)) {
-      await pool.query(`${trigger} FOR EACH ROW EXECUTE FUNCTION pass_set_gate('${gate}')`);
+    for (const [pausePoint, trigger] of Object.entries(pausePointTriggers)) {
+      await pool.query(`${trigger} FOR EACH ROW EXECUTE FUNCTION wait_at_set_pause_point('${pausePoint}')`);
     }
     await start();
     workflowId = (await admin.post('/api/workflows', { name: 'Claims', script: 'pass' })).body.id;
@@ -89,21 +91,24 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
       )
     ).rows.map(({ pid }) => pid);
 
-  /** Kills the process while it waits at the gate. Then the statements are rolled back, or the commits completed. */
-  async function killAtGate(
-    gate: Gate,
+  /**
+   * Kills the process while it waits at the pause point. Then Postgres rolls the statements back, or completes the
+   * commits.
+   */
+  async function killAtPausePoint(
+    pausePoint: PausePoint,
     work: () => Promise<unknown>,
     then: 'rolled back' | 'completed',
   ): Promise<void> {
     const keeper: PoolClient = await pool.connect();
-    await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, gate]);
+    await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, pausePoint]);
     await work();
-    await waitFor(`a statement at the gate ${gate}`, async () => (await waiting()).length > 0);
+    await waitFor(`a statement at the pause point ${pausePoint}`, async () => (await waiting()).length > 0);
     await service.end('SIGKILL');
     if (then === 'rolled back') {
       await pool.query('SELECT pg_terminate_backend(pid, 10000) FROM unnest($1::int[]) AS pid', [await waiting()]);
     }
-    await keeper.query('SELECT pg_advisory_unlock($1, hashtext($2))', [kind, gate]);
+    await keeper.query('SELECT pg_advisory_unlock($1, hashtext($2))', [kind, pausePoint]);
     keeper.release();
     await start();
   }
@@ -155,13 +160,13 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
   let ending: Promise<PromiseSettledResult<unknown>[]>;
 
   it('none of 32 concurrent launches has a run if the process dies before their statements execute', async () => {
-    await killAtGate('launch', launchUnanswered, 'rolled back');
+    await killAtPausePoint('launch', launchUnanswered, 'rolled back');
     expect(new Set((await launching).map(({ status }) => status))).toEqual(new Set(['rejected']));
     expect(await queryRow('SELECT count(*)::int AS jobs FROM job')).toEqual({ jobs: 0 });
   });
 
   it('each run of a set of launches is complete if the process dies before it learns of the commit', async () => {
-    await killAtGate('launch’s commit', launchUnanswered, 'completed');
+    await killAtPausePoint('launch’s commit', launchUnanswered, 'completed');
     await launching;
     await waitFor('a command for each run', async () => {
       const { jobs, commands } = await queryRow(
@@ -182,7 +187,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
   });
 
   it('each run gets one command if the process is killed while it starts the runs', async () => {
-    await killAtGate('start', async () => (jobIds = await launchAll()), 'rolled back');
+    await killAtPausePoint('start', async () => (jobIds = await launchAll()), 'rolled back');
     await untilStarted(jobIds);
     const { commands } = await queryRow(`SELECT count(*)::int AS commands FROM agent_command WHERE kind = 'run'`);
     expect(commands).toBe(callers);
@@ -190,7 +195,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
 
   it('none of 32 runs has ended if the process dies before the statements of their ends execute', async () => {
     await report(jobIds, 'running');
-    await killAtGate('end', () => endUnanswered(jobIds), 'rolled back');
+    await killAtPausePoint('end', () => endUnanswered(jobIds), 'rolled back');
     expect(new Set((await ending).map(({ status }) => status))).toEqual(new Set(['rejected']));
     expect(
       await queryRow(
@@ -202,7 +207,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
   });
 
   it('each run is costed and counted once if the process is killed while it books a set of costs', async () => {
-    await killAtGate('cost', () => report(jobIds, 'completed'), 'rolled back');
+    await killAtPausePoint('cost', () => report(jobIds, 'completed'), 'rolled back');
     await untilCostsBooked(callers);
     expect(await readUsageCounter()).toEqual({ runs: callers, completed: callers, uncounted: 0, difference: 0 });
   });
@@ -211,7 +216,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     const more = await launchAll();
     await untilStarted(more);
     await report(more, 'running');
-    await killAtGate('cost’s commit', () => report(more, 'completed'), 'completed');
+    await killAtPausePoint('cost’s commit', () => report(more, 'completed'), 'completed');
     await untilCostsBooked(2 * callers);
     expect(await readUsageCounter()).toEqual({
       runs: 2 * callers,
@@ -225,7 +230,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     const more = await launchAll();
     await untilStarted(more);
     await report(more, 'running');
-    await killAtGate('end’s commit', () => endUnanswered(more), 'completed');
+    await killAtPausePoint('end’s commit', () => endUnanswered(more), 'completed');
     await ending;
     const { ended } = await queryRow(
       `SELECT count(*)::int - ${2 * callers} AS ended FROM usage_event WHERE kind = 'run'`,

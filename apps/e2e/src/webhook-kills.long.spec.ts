@@ -16,7 +16,7 @@ import {
 import type { Pool } from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { ServiceProcess } from './service-process';
-import { WebhookGates, type WebhookGate, webhookGateTriggers } from './webhook-gates';
+import { WebhookPausePoints, type WebhookPausePoint, webhookPausePointTriggers } from './webhook-pause-points';
 
 jest.setTimeout(300_000);
 
@@ -33,7 +33,7 @@ interface Org {
 describe('webhook events while processes are killed', () => {
   let database: ClonedDatabase;
   let pool: Pool;
-  let gates: WebhookGates;
+  let pausePoints: WebhookPausePoints;
   let receiver: Server;
   const services = {} as Record<App, ServiceProcess>;
   const received: { path: string; headers: Record<string, string>; body: string }[] = [];
@@ -57,7 +57,7 @@ describe('webhook events while processes are killed', () => {
   beforeAll(async () => {
     database = await cloneDatabase();
     pool = openPool(database);
-    gates = await WebhookGates.build(pool);
+    pausePoints = await WebhookPausePoints.build(pool);
     receiver = createServer((request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
@@ -166,26 +166,28 @@ describe('webhook events while processes are killed', () => {
       for (const path of other.paths) expect(deliveriesTo(path)).toEqual([]);
   }
 
-  const killed: [WebhookGate, App][] = (Object.keys(webhookGateTriggers) as WebhookGate[]).map((gateName) => [
-    gateName,
-    gateName === 'event insert' ? 'ingest' : 'feedback-sync',
-  ]);
+  const killed: [WebhookPausePoint, App][] = (Object.keys(webhookPausePointTriggers) as WebhookPausePoint[]).map(
+    (pausePointName) => [pausePointName, pausePointName === 'event insert' ? 'ingest' : 'feedback-sync'],
+  );
 
-  /** Events that the last test expects. A delivery that a killed process had claimed waits for its lease to end. */
+  /** Events that the last test expects. A delivery that a killed process had leased waits for its lease to end. */
   const expectedEvents: [Org, string][] = [];
 
-  it.each(killed)('webhook events are committed if, at the gate "%s", %s is killed', async (gateName, app) => {
-    const org = orgs[0]!;
-    const agentId = await makeAgent(org);
-    const gate = await gates.close(gateName);
-    const handshake = sendHandshake(org, agentId);
-    await gate.reached();
-    await services[app].end('SIGKILL');
-    await gate.open();
-    await start(app);
-    await handshake;
-    expectedEvents.push([org, agentId]);
-  });
+  it.each(killed)(
+    'a webhook event is not lost if a test pauses a process at "%s" and kills %s',
+    async (pausePointName, app) => {
+      const org = orgs[0]!;
+      const agentId = await makeAgent(org);
+      const pausePoint = await pausePoints.pauseAt(pausePointName);
+      const handshake = sendHandshake(org, agentId);
+      await pausePoint.untilReached();
+      await services[app].end('SIGKILL');
+      await pausePoint.release();
+      await start(app);
+      await handshake;
+      expectedEvents.push([org, agentId]);
+    },
+  );
 
   it('a webhook delivery is repeated if the sender is killed before it gets the receiver’s answer', async () => {
     const org = orgs[0]!;
@@ -219,13 +221,13 @@ describe('webhook events while processes are killed', () => {
   it('a webhook event is recorded once if the gateway is killed and the request is repeated', async () => {
     const org = orgs[0]!;
     const jobId = await launchQueuedJob(org);
-    const gate = await gates.close('event insert');
+    const pausePoint = await pausePoints.pauseAt('event insert');
     const lost = gatewayClientOf(org).post(`/api/jobs/${jobId}/cancel`);
     lost.catch(() => undefined);
-    await gate.reached();
+    await pausePoint.untilReached();
     await services.gateway.end('SIGKILL');
     await expect(lost).rejects.toThrow();
-    await gate.open();
+    await pausePoint.release();
     await start('gateway');
     const eventCount = async () =>
       (await pool.query('SELECT FROM webhook_event WHERE subject_id = $1', [jobId])).rowCount;

@@ -18,17 +18,17 @@ export async function migrate(url: string, { only }: MigrateOptions = {}): Promi
   const chosen = only ? migrations.filter(({ name }) => only.includes(name)) : migrations;
   const source = await ownerDataSource(url, chosen).initialize();
   try {
-    const gate = source.createQueryRunner();
-    await gate.startTransaction();
+    const lockHolder = source.createQueryRunner();
+    await lockHolder.startTransaction();
     // A separate transaction holds the lock, because each migration has its own transaction.
-    await lockMigrations(gate);
+    await lockMigrations(lockHolder);
     try {
       const before = await migrationsIn(source);
       await runAll(source);
       return chosen.map(({ name }) => name).filter((name) => !before.has(name));
     } finally {
-      await gate.rollbackTransaction();
-      await gate.release();
+      await lockHolder.rollbackTransaction();
+      await lockHolder.release();
     }
   } finally {
     await source.destroy();
@@ -40,9 +40,11 @@ export async function migrate(url: string, { only }: MigrateOptions = {}): Promi
  * process that waited in a statement, or whose statement had parameters and left its portal open, would block it
  * forever.
  */
-async function lockMigrations(gate: QueryRunner): Promise<void> {
+async function lockMigrations(lockHolder: QueryRunner): Promise<void> {
   for (;;) {
-    const [row] = (await gate.query(`SELECT pg_try_advisory_xact_lock(${lockKey}) AS locked`)) as { locked: boolean }[];
+    const [row] = (await lockHolder.query(`SELECT pg_try_advisory_xact_lock(${lockKey}) AS locked`)) as {
+      locked: boolean;
+    }[];
     if (row!.locked) return;
     await delay(lockPollMs);
   }

@@ -20,13 +20,13 @@ describe('a model', () => {
   let model: ModelPort;
   let models: Models;
   const uses: ModelUse[] = [];
-  let gate: () => void = () => undefined;
+  let beforeCall: () => void = () => undefined;
 
   const modelsWith = (env: Record<string, string> = {}) =>
     new Models(loadConfig(ModelsConfig, testEnvironment('postgres://none/none', { ...fake.env, ...env })));
   const meter = {
     open: (name: string) => {
-      gate();
+      beforeCall();
       return Promise.resolve((use: ModelUse) => {
         expect(use.model).toBe(name);
         uses.push(use);
@@ -54,7 +54,7 @@ describe('a model', () => {
   beforeEach(() => {
     fake.reset();
     uses.length = 0;
-    gate = () => undefined;
+    beforeCall = () => undefined;
   });
   afterEach(() => expect(fake.faults).toEqual([]));
   afterAll(async () => {
@@ -306,7 +306,7 @@ describe('a model', () => {
   });
 
   it('a model is not called if the meter refuses, also for the second call of a structured answer', async () => {
-    gate = () => {
+    beforeCall = () => {
       if (fake.calls.length > 0) throw new Error('no more');
     };
     fake.says({ json: {} });

@@ -56,7 +56,7 @@ export async function run(launch: Launch): Promise<{ ok: boolean; output: string
 
 // A child waits for its first line of input until its guard runs, so this process cannot die without a guard for its
 // child.
-const gate = 'read -r go && exec "$@"';
+const waitForGuard = 'read -r go && exec "$@"';
 // The guard's `read` ends when this process sends a line or has died in any way, including SIGKILL. Unlike the kernel's
 // parent-death signal, the guard also wakes a stopped child.
 const guard = `
@@ -70,7 +70,7 @@ export function spawnGuarded(launch: Launch, out: number | 'pipe', orphanSignal:
   // Detached: a separate session, so that Ctrl-C in the terminal reaches only this process, which stops the servers in
   // order.
   const options = { cwd, env, uid, gid, detached: true };
-  const child = spawn('/bin/sh', ['-c', gate, 'sh', ...command], { ...options, stdio: ['pipe', out, out] });
+  const child = spawn('/bin/sh', ['-c', waitForGuard, 'sh', ...command], { ...options, stdio: ['pipe', out, out] });
   if (!child.pid) {
     child.once('error', () => undefined);
     throw new DevStackError(

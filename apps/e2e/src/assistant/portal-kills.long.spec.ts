@@ -10,7 +10,7 @@ import { FakePortal, freePort, killAll, processesOf, waitFor } from '@muster/tes
 import { type DevProxy, startDevProxy } from '../../../../tools/dev-proxy/src/dev-proxy';
 import { seeded } from '../seed';
 import { root } from '../service-process';
-import { apps } from './kill-gates';
+import { apps } from './kill-pause-points';
 import { answerPortal, portalTask } from './portal-task';
 import { SessionKills, type Sessions } from './session-kills';
 

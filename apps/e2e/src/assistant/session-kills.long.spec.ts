@@ -3,7 +3,7 @@
 import { longForm } from '@muster/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seeded } from '../seed';
-import { apps, type Gate, gateTriggers } from './kill-gates';
+import { apps, type PausePoint, pausePointTriggers } from './kill-pause-points';
 import { SessionKills, type Sessions } from './session-kills';
 
 jest.setTimeout(600_000);
@@ -44,20 +44,24 @@ describe('autopilot sessions while the service’s processes are killed', () => 
 
   it('sessions finish and submit nothing twice if all processes are killed at every boundary at once', async () => {
     // Boundaries within a request to the gateway: their requests are sent below.
-    const requestGates: Gate[] = [
+    const requestPausePoints: PausePoint[] = [
       'session insert',
       'open command insert',
       'session resumed',
       'resumed session continued',
       'session cancelled',
     ];
-    const boundaries = (Object.keys(gateTriggers) as Gate[]).filter((gate) => !requestGates.includes(gate));
-    const make = (name: string) => stage.makeAgent(name);
-    const killCases = await Promise.all(boundaries.map(async (gate) => ({ gate, session: await make(gate) })));
-    const [starting, ordered, resumed, continued, cancelled, questioned, sending] = await Promise.all(
-      [...requestGates, 'question', 'sending'].map(make),
+    const boundaries = (Object.keys(pausePointTriggers) as PausePoint[]).filter(
+      (pausePoint) => !requestPausePoints.includes(pausePoint),
     );
-    // No browser opens before all gates are closed, so that no session passes its gate too early.
+    const make = (name: string) => stage.makeAgent(name);
+    const killCases = await Promise.all(
+      boundaries.map(async (pausePoint) => ({ pausePoint, session: await make(pausePoint) })),
+    );
+    const [starting, ordered, resumed, continued, cancelled, questioned, sending] = await Promise.all(
+      [...requestPausePoints, 'question', 'sending'].map(make),
+    );
+    // No browser opens before all pause points are set, so that no session passes its pause point too early.
     let release!: () => void;
     const released = new Promise<void>((resolve) => (release = resolve));
     stage.browsers.before = () => released;
@@ -76,12 +80,12 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     await Promise.all(
       [resumed!, continued!, cancelled!].map((session) => stage.begin(session, { approve: 'before_submit' })),
     );
-    for (const { gate, session } of killCases) await stage.close(session, gate);
-    await stage.close(starting!, 'session insert');
-    await stage.close(ordered!, 'open command insert');
-    await stage.close(cancelled!, 'session cancelled');
-    await stage.close(resumed!, 'session resumed');
-    await stage.close(continued!, 'resumed session continued');
+    for (const { pausePoint, session } of killCases) await stage.pauseAt(session, pausePoint);
+    await stage.pauseAt(starting!, 'session insert');
+    await stage.pauseAt(ordered!, 'open command insert');
+    await stage.pauseAt(cancelled!, 'session cancelled');
+    await stage.pauseAt(resumed!, 'session resumed');
+    await stage.pauseAt(continued!, 'resumed session continued');
     release();
     for (const session of [resumed!, continued!, cancelled!]) await stage.until(session, ['paused']);
     // These requests get no answer before the kill. `begin` repeats its request; the test repeats the others below.
@@ -92,14 +96,14 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     await stage.act(continued!, 'resume');
     try {
       await Promise.all([
-        ...killCases.map(({ gate, session }) => stage.reached(session, gate)),
-        ...[stage.reached(starting!, 'session insert'), stage.reached(ordered!, 'open command insert')],
-        ...[stage.reached(cancelled!, 'session cancelled'), stage.reached(resumed!, 'session resumed')],
-        ...[stage.reached(continued!, 'resumed session continued'), sent],
+        ...killCases.map(({ pausePoint, session }) => stage.untilReached(session, pausePoint)),
+        ...[stage.untilReached(starting!, 'session insert'), stage.untilReached(ordered!, 'open command insert')],
+        ...[stage.untilReached(cancelled!, 'session cancelled'), stage.untilReached(resumed!, 'session resumed')],
+        ...[stage.untilReached(continued!, 'resumed session continued'), sent],
       ]);
       expect(heldQuestions.has(questioned!.title)).toBe(true);
       await stage.kill(...apps);
-      await stage.gates.openAll();
+      await stage.pausePoints.releaseAll();
       heldTitle = '';
       for (const answer of heldQuestions.values()) answer();
       go();

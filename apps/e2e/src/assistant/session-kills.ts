@@ -13,8 +13,15 @@ import {
 } from '@muster/testing';
 import type { Pool } from 'pg';
 import { ServiceProcess } from '../service-process';
-import { StatementGates } from '../statement-gates';
-import { apps, type KilledApp, gateKeySql, keyKindOf, type Gate, gateTriggers } from './kill-gates';
+import { StatementPausePoints } from '../statement-pause-points';
+import {
+  apps,
+  type KilledApp,
+  pausePointKeySql,
+  keyKindOf,
+  type PausePoint,
+  pausePointTriggers,
+} from './kill-pause-points';
 import { SimulatedBrowsers } from './simulated-browsers';
 
 const email = 'sessions@example.com';
@@ -38,7 +45,7 @@ export class SessionKills {
   private constructor(
     private readonly database: ClonedDatabase,
     readonly pool: Pool,
-    readonly gates: StatementGates<Gate>,
+    readonly pausePoints: StatementPausePoints<PausePoint>,
     readonly model: FakeModel,
     private readonly env: NodeJS.ProcessEnv,
   ) {}
@@ -58,15 +65,15 @@ export class SessionKills {
       MAINTENANCE_TICK_MS: '3600000',
       MODEL_MAX_CONCURRENT: '50',
       RATE_LIMIT_PER_MINUTE: '1000000',
-      // Each statement that waits at a gate occupies a connection.
+      // Each statement that waits at a pause point occupies a connection.
       DATABASE_POOL_SIZE: '30',
       BOOTSTRAP_ORGANIZATION: 'Sessions',
       BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
       BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
       ...more,
     });
-    const gates = await StatementGates.build(pool, gateTriggers, gateKeySql);
-    const stage = new SessionKills(database, pool, gates, model, env);
+    const pausePoints = await StatementPausePoints.build(pool, pausePointTriggers, pausePointKeySql);
+    const stage = new SessionKills(database, pool, pausePoints, model, env);
     for (const app of apps) {
       stage.ports.set(app, await freePort());
       await stage.start(app);
@@ -123,12 +130,12 @@ export class SessionKills {
     return this.api.post(this.pathOf(agentId), { action, sessionId }).catch(() => null);
   }
 
-  async close(session: Sessions, gate: Gate): Promise<void> {
-    await this.gates.close(this.keyOf(session, gate), gate);
+  async pauseAt(session: Sessions, pausePoint: PausePoint): Promise<void> {
+    await this.pausePoints.pauseAt(this.keyOf(session, pausePoint), pausePoint);
   }
 
-  reached(session: Sessions, gate: Gate): Promise<void> {
-    return this.gates.reached(this.keyOf(session, gate), gate);
+  untilReached(session: Sessions, pausePoint: PausePoint): Promise<void> {
+    return this.pausePoints.untilReached(this.keyOf(session, pausePoint), pausePoint);
   }
 
   async read({ agentId, sessionId }: Sessions): Promise<AutopilotSession> {
@@ -162,7 +169,7 @@ export class SessionKills {
   }
 
   async end(): Promise<void> {
-    await this.gates.openAll();
+    await this.pausePoints.releaseAll();
     await this.browsers?.stop();
     await this.kill(...apps);
     await Promise.all([this.model.close(), this.pool.end()]);
@@ -177,8 +184,8 @@ export class SessionKills {
     return `/api/agents/${agentId}/autopilot`;
   }
 
-  private keyOf({ agentId, sessionId, title }: Sessions, gate: Gate): string {
-    return { agent: agentId, session: sessionId!, name: title }[keyKindOf(gate)];
+  private keyOf({ agentId, sessionId, title }: Sessions, pausePoint: PausePoint): string {
+    return { agent: agentId, session: sessionId!, name: title }[keyKindOf(pausePoint)];
   }
 }
 

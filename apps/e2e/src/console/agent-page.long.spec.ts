@@ -152,9 +152,9 @@ describeInBrowser('the page of an agent', () => {
   it('the page of an agent shows what a snippet prints while it runs', async () => {
     let mayEnd: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (mayEnd = resolve));
-    const gate = createServer((_, response) => void held.then(() => response.end('the last line')));
-    await new Promise<void>((done) => gate.listen(0, '127.0.0.1', done));
-    const { port } = gate.address() as AddressInfo;
+    const heldServer = createServer((_, response) => void held.then(() => response.end('the last line')));
+    await new Promise<void>((done) => heldServer.listen(0, '127.0.0.1', done));
+    const { port } = heldServer.address() as AddressInfo;
     const tab = await fixture.signedIn(`/app/agents/${agentId}`);
     const { page } = tab;
     const code = [
@@ -169,7 +169,7 @@ describeInBrowser('the page of an agent', () => {
     mayEnd();
     await page.getByTestId('snippet-status').getByText('success').waitFor();
     expect(await page.getByTestId('snippet-output').textContent()).toBe('the first line\nthe last line\n');
-    gate.close();
+    heldServer.close();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

@@ -53,7 +53,7 @@ describe('The cache of bundles', () => {
   it('a bundle is downloaded for waiting callers even if the caller that started the download stops', async () => {
     const bundle = store.put(randomBytes(1000));
     let release!: () => void;
-    store.gate = new Promise((resolve) => (release = resolve));
+    store.released = new Promise((resolve) => (release = resolve));
     const stopped = new AbortController();
     const first = read(bundle, stopped.signal).then(
       () => 'read',

@@ -88,7 +88,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     const command = runOf('pass', { bundle: referenceOf(bundle) });
     await service.push(command);
     await service.until('a part of it', () => store.fetched(bundle) > 0);
-    store.gate = new Promise((resolve) => (release = resolve));
+    store.released = new Promise((resolve) => (release = resolve));
     const part = join(worker.folder, 'bundles', `${bundle.digest}.part`);
     await service.until('the part', () => existsSync(part) && readFileSync(part).length === 100);
     await worker.kill('SIGKILL');

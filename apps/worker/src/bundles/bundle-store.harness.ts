@@ -15,14 +15,14 @@ export class BundleStore {
   refusals: number[] = [];
   ignoresRanges = false;
   /** Responses wait for this promise. */
-  gate: Promise<void> = Promise.resolve();
+  released: Promise<void> = Promise.resolve();
   private readonly server: Server;
 
   private constructor() {
     this.server = createServer((request, response) => {
       const { range } = request.headers;
       this.requests.push({ path: request.url!, range, key: request.headers['x-api-key'] as string | undefined });
-      void this.gate.then(() => {
+      void this.released.then(() => {
         const refusal = this.refusals.shift();
         const object = this.objects.get(request.url!);
         if (refusal ?? !object) return response.writeHead(refusal ?? 404).end();

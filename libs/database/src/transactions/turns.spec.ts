@@ -1,24 +1,24 @@
 import { Turns } from './turns';
 
 describe('turns', () => {
-  const gate = () => {
-    let open: () => void = () => undefined;
-    const opened = new Promise<void>((resolve) => (open = resolve));
-    return { open, opened };
+  const heldPromise = () => {
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    return { release, released };
   };
 
   it('work of one key runs in order and one at a time, also after a failure; work of other keys runs concurrently', async () => {
     const turns = new Turns(10);
-    const [first, log] = [gate(), [] as string[]];
+    const [first, log] = [heldPromise(), [] as string[]];
     const failing = turns.run('a', async () => {
-      await first.opened;
+      await first.released;
       log.push('first');
       throw new Error('no');
     });
     const later = ['second', 'third'].map((name) => turns.run('a', async () => void log.push(name)));
     await turns.run('b', async () => void log.push('other key'));
     expect(log).toEqual(['other key']);
-    first.open();
+    first.release();
     await expect(failing).rejects.toThrow('no');
     await Promise.all(later);
     expect(log).toEqual(['other key', 'first', 'second', 'third']);
@@ -27,11 +27,11 @@ describe('turns', () => {
 
   it('work is refused with 503 if too much work waits for its key, and the waiting work still runs', async () => {
     const turns = new Turns(1);
-    const first = gate();
-    const running = turns.run('a', () => first.opened);
+    const first = heldPromise();
+    const running = turns.run('a', () => first.released);
     const waiting = turns.run('a', async () => 'waited');
     await expect(turns.run('a', async () => 'refused')).rejects.toMatchObject({ code: 'service_unavailable' });
-    first.open();
+    first.release();
     await running;
     expect(await waiting).toBe('waited');
   });

@@ -7,7 +7,7 @@ import { enrichWorkItem } from './enrich-work-item';
 import { linkLine, markerOf } from './item-text';
 import { writeStatus, type Observed, applyTrackerStatus } from './sync-status';
 import { clearFailure, failLink, recordTrackerStop } from './link-failures';
-import { readTrackerGate, reopenTracker } from './tracker-state';
+import { readTrackerAvailability, reopenTracker } from './tracker-state';
 
 export interface SyncParts {
   database: Database;
@@ -76,11 +76,14 @@ async function syncOnce(parts: SyncParts, item: WorkItem): Promise<number | null
       waits.push(link.waitMs);
       continue;
     }
-    const gate = await readTrackerGate(database, tracker.name);
-    if (!gate.open) {
-      if (gate.stoppedAt)
-        await recordTrackerStop(database, item, link, { stoppedAt: gate.stoppedAt, reason: gate.reason });
-      waits.push(gate.waitMs);
+    const availability = await readTrackerAvailability(database, tracker.name);
+    if (!availability.open) {
+      if (availability.stoppedAt)
+        await recordTrackerStop(database, item, link, {
+          stoppedAt: availability.stoppedAt,
+          reason: availability.reason,
+        });
+      waits.push(availability.waitMs);
       continue;
     }
     const done = await at(link, async () => {
@@ -93,7 +96,7 @@ async function syncOnce(parts: SyncParts, item: WorkItem): Promise<number | null
       const by = { marker: markerOf(item.id), branch: link.branch || null };
       observed.push({ tracker, link, item: await tracker.read(link.externalId!, by) });
     });
-    if (done && gate.stopped) await reopenTracker(database, tracker.name);
+    if (done && availability.stopped) await reopenTracker(database, tracker.name);
   }
   if (observed.length === 0) return soonest(waits);
   const status = await applyTrackerStatus(database, item, observed);

@@ -4,13 +4,13 @@ import type { Database, FeedbackTrackerEntity } from '@muster/database';
 /** Time after which one call tries a stopped tracker again. */
 export const stoppedMs = 600_000;
 
-export type Gate =
+export type TrackerAvailability =
   { open: true; stopped: boolean } | { open: false; waitMs: number; stoppedAt: Date | null; reason: string };
 
 type State = Pick<FeedbackTrackerEntity, 'stoppedAt' | 'reason'> & { pausedMs: number | null; tryMs: number | null };
 
 /** Returns whether a tracker may be called now, or when. Only one process at a time tries a stopped tracker. */
-export async function readTrackerGate(database: Database, tracker: TrackerName): Promise<Gate> {
+export async function readTrackerAvailability(database: Database, tracker: TrackerName): Promise<TrackerAvailability> {
   const [state] = await database.query<State>(
     'system',
     `SELECT stopped_at, reason, (extract(epoch FROM paused_until - muster_now()) * 1000)::float8 AS paused_ms,

@@ -4,8 +4,11 @@ const session = (when: string) => `BEFORE UPDATE ON autopilot_session FOR EACH R
 const between = (from: string, to: string) => session(`OLD.phase = '${from}' AND NEW.phase = '${to}'`);
 const command = (kind: string) => `BEFORE INSERT ON agent_command FOR EACH ROW WHEN (NEW.kind = 'autopilot_${kind}')`;
 
-/** Triggers of the statements at which a session can be held: sent by a process, not yet executed by Postgres. */
-export const gateTriggers = {
+/**
+ * SQL triggers by pause point. At a pause point, a process has sent the statement and Postgres has not executed it, so
+ * a test can kill the process at exactly this moment of a session.
+ */
+export const pausePointTriggers = {
   'session insert': 'BEFORE INSERT ON autopilot_session',
   'open command insert': command('open'),
   'browser opened': between('open', 'look'),
@@ -35,13 +38,16 @@ export const gateTriggers = {
   'resumed session continued': session(`OLD.status = 'resumed' AND NEW.status = 'running'`),
   'session cancelled': session(`OLD.ending IS NULL AND NEW.ending->>'to' = 'cancelled'`),
 };
-export type Gate = keyof typeof gateTriggers;
+export type PausePoint = keyof typeof pausePointTriggers;
 
-/** Selects rows by the agent of sessions and commands, the session of attempts and lessons, the name of workflows. */
-export const gateKeySql = `COALESCE(item->>'session_id', item->>'agent_id', item->>'name')`;
+/**
+ * SQL: the value by which a test selects the rows that wait at a pause point. It is the agent of a session or command,
+ * the session of an attempt or lesson, or the name of a workflow.
+ */
+export const pausePointKeySql = `COALESCE(item->>'session_id', item->>'agent_id', item->>'name')`;
 
-export function keyKindOf(gate: Gate): 'session' | 'agent' | 'name' {
-  const [, table] = / ON (\w+)/.exec(gateTriggers[gate])!;
+export function keyKindOf(pausePoint: PausePoint): 'session' | 'agent' | 'name' {
+  const [, table] = / ON (\w+)/.exec(pausePointTriggers[pausePoint])!;
   if (table === 'workflow') return 'name';
   return table === 'autopilot_attempt' || table === 'autopilot_lesson' ? 'session' : 'agent';
 }

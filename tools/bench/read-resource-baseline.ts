@@ -1,7 +1,7 @@
 import { fastify } from 'fastify';
 import { Pool } from 'pg';
 
-// The floor of a read over HTTP: no ids, no authentication, no rate limit, no scope, no log.
+// The baseline of a read over HTTP: no ids, no authentication, no rate limit, no scope, no log.
 
 const pool = new Pool({
   connectionString: process.env['DATABASE_URL'],

@@ -3,23 +3,23 @@ import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 
-// The floor of a launch's way to a machine, with as many durable commits as Muster: the request commits a row and adds
-// to a queue, and the worker commits its decision before it posts.
+// The baseline of a launch's way to a machine, with as many durable commits as Muster: the request commits a row and
+// adds to a queue, and the worker commits its decision before it posts.
 
 const connection = () => new Redis(process.env['REDIS_URL']!, { maxRetriesPerRequest: null });
-const queue = new Queue('floor', { connection: connection() });
-const target = process.env['TARGET_URL']!;
+const queue = new Queue('baseline', { connection: connection() });
+const targetUrl = process.env['TARGET_URL']!;
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'], max: 10 });
 const app = fastify();
 
 void (async () => {
   await pool.query('CREATE TABLE bench_run (id bigserial PRIMARY KEY, status text NOT NULL)');
   new Worker<{ id: string }>(
-    'floor',
+    'baseline',
     async ({ data: { id } }) => {
       const text = `UPDATE bench_run SET status = 'given' WHERE id = $1`;
       await pool.query({ name: 'give', text, values: [id] });
-      await fetch(`${target}/commands`, {
+      await fetch(`${targetUrl}/commands`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ commandId: id }),

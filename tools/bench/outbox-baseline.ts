@@ -5,8 +5,8 @@ import { Pool } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerQuestions, handlerStarted } from './outbox-load';
 
-// The floor of an equally durable message: a committed row, then BullMQ's add, and a worker that deletes the row when
-// it is done. As in Muster the row is flushed to disk, and its deletion is not. No scope, no batches, no sweep.
+// The baseline of an equally durable message: a committed row, then BullMQ's add, and a worker that deletes the row
+// when it is done. As in Muster the row is flushed to disk, and its deletion is not. No scope, no batches, no sweep.
 
 const connections = new RedisConnections(loadConfig(BaseConfig, process.env));
 const at = { prefix: connections.queuePrefix, skipVersionCheck: true };

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { fastify } from 'fastify';
 import { Pool } from 'pg';
 
-// The floor of a launch, a batch of logs and a heartbeat: it writes the same rows to the same tables with one statement
-// each, without authentication or validation.
+// The baseline of a launch, a batch of logs and a heartbeat: it writes the same rows to the same tables with one
+// statement each, without authentication or validation.
 
 const pool = new Pool({
   connectionString: process.env['DATABASE_URL'],

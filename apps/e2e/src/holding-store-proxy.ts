@@ -8,8 +8,8 @@ export interface HeldRequest {
   when: 'before' | 'after';
 }
 
-/** A proxy of the object store that can hold single requests. It keeps the headers, so signatures stay valid. */
-export class StoreGate {
+/** A proxy of the object store that can hold a request. It forwards the headers unchanged, so signatures stay valid. */
+export class HoldingStoreProxy {
   private heldRequest: HeldRequest | null = null;
   private reach: (() => void) | null = null;
 
@@ -18,11 +18,11 @@ export class StoreGate {
     private readonly store: URL,
   ) {}
 
-  static async build(store: string): Promise<StoreGate> {
+  static async build(store: string): Promise<HoldingStoreProxy> {
     const server = createServer();
-    const gate = new StoreGate(server, new URL(store));
+    const proxy = new HoldingStoreProxy(server, new URL(store));
     server.on('request', (incoming, answer) => {
-      void gate.forwardRequest(incoming).then(
+      void proxy.forwardRequest(incoming).then(
         (upstreamResponse) => {
           answer.writeHead(upstreamResponse.statusCode!, upstreamResponse.rawHeaders);
           upstreamResponse.pipe(answer);
@@ -31,7 +31,7 @@ export class StoreGate {
       );
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return gate;
+    return proxy;
   }
 
   get url(): string {
@@ -44,7 +44,7 @@ export class StoreGate {
     return new Promise((resolve) => (this.reach = resolve));
   }
 
-  open(): void {
+  release(): void {
     this.heldRequest = null;
   }
 

@@ -1,4 +1,4 @@
-"""The floor of the image conversion: opens each file, scales 16-bit values to 8 bits, and saves two JPEGs."""
+"""The baseline of the image conversion: opens each file, scales 16-bit values to 8 bits, and saves two JPEGs."""
 
 import os
 import sys

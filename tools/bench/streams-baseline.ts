@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerLoads } from './streams-load';
 
-// The floor of an event stream: no database, no access check, nothing to resume.
+// The baseline of an event stream: no database, no access check, nothing to resume.
 
 const readers = new Map<string, Set<ServerResponse>>();
 let seq = 0;
