@@ -22,7 +22,7 @@ import {
 } from '@muster/testing';
 import { connect } from './backup/dump-database';
 import { chooseBackup, listBackups, type Manifest, paths, readManifest, writeManifest } from './backup/manifest';
-import { objectQueries } from './backup/named-objects';
+import { objectQueries } from './backup/object-keys';
 import { retainedTimesOf, parseKeep, pruneBackups } from './backup/prune-backups';
 import { Repository } from './backup/repository';
 import { takeBackup } from './backup/take-backup';

@@ -13,8 +13,8 @@ import { report } from './report';
 import { inTurns, type Round } from './rounds';
 import { sized } from './short';
 
-// A worker converts a practice's images and uploads them to a store that accepts everything. Baseline: a Python loop
-// that opens each of the same files with Pillow and saves the same two images.
+// A worker converts an organization's images and uploads them to a store that accepts everything. Baseline: a Python
+// loop that opens each of the same files with Pillow and saves the same two images.
 
 const size = { count: sized(500, 12), width: sized(2000, 200), height: sized(1500, 150) };
 const rounds = sized(5, 1);

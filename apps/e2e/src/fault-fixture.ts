@@ -70,7 +70,7 @@ export interface ProbeCounts {
   publishedAgain: number;
 }
 
-/** Counts the canaries by their rows, which are authoritative even if a queue lost messages. */
+/** Counts the probe messages by their rows, which are complete even if a queue lost messages. */
 export async function countProbes(fixture: FaultFixture): Promise<ProbeCounts> {
   const [row] = await fixture.query<ProbeCounts>(`
     SELECT count(*)::int AS accepted, count(handled_at)::int AS handled,

@@ -40,7 +40,11 @@ describe('the service during an outage', () => {
     return answer.body.probes.length;
   };
   const allHandled = async (accepted: number) => {
-    await waitFor('every accepted canary', async () => (await countProbes(fixture)).handled === accepted, 60_000);
+    await waitFor(
+      'every accepted probe message',
+      async () => (await countProbes(fixture)).handled === accepted,
+      60_000,
+    );
     await waitFor('an empty outbox', async () => (await fixture.query('SELECT 1 FROM outbox')).length === 0, 30_000);
     return countProbes(fixture);
   };

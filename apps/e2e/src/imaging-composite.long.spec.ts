@@ -167,7 +167,7 @@ describe('a composite that a real local worker builds', () => {
     expect((await fetch(elsewhere)).status).toBe(403);
   });
 
-  it('a composite reports which file is missing if the practice has moved its files', async () => {
+  it('a composite reports which image file is missing if the customer has moved its files', async () => {
     const list = join(practice, 'images/images.dat');
     const content = await readFile(list);
     await rm(list);

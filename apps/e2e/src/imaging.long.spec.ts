@@ -28,7 +28,7 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
   let agentId: string;
 
   beforeAll(async () => {
-    // As in a practice, only the owner can read the folder and its files.
+    // As in an organization's network, only the owner can read the folder and its files.
     root = mkdtempSync(join(tmpdir(), 'muster-practice-'));
     for (let ordinal = 1; ordinal <= count; ordinal += 1) {
       const pixels = (x: number, y: number) => brightAt(ordinal, x, y);

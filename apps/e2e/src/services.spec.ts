@@ -24,11 +24,11 @@ describe('the six apps in six processes', () => {
     await fixture?.close();
   });
 
-  it('the canary of each queue is handled by the app that owns the queue', async () => {
+  it('the probe message of each queue is handled by the app that owns the queue', async () => {
     await client.post('/api/admin/queue-probes', {});
-    const queues = await waitFor('the canaries', async () => {
+    const queues = await waitFor('the probe messages', async () => {
       const answer = await client.get('/api/admin/queues');
-      // The message is deleted slightly after its canary is handled.
+      // The queue message is deleted slightly after the probe is recorded as handled.
       const back = answer.body.queues.every(({ lastProbe, waiting }: any) => lastProbe?.handledAt && waiting === 0);
       return back && answer.body.queues;
     });
@@ -42,7 +42,7 @@ describe('the six apps in six processes', () => {
       .with({ 'x-request-id': 'across-processes', traceparent })
       .post('/api/admin/queue-probes', { queue: 'metering' });
     const { id } = answer.body.probes[0];
-    await waitFor('the canary', async () => (await client.get(`/api/admin/queue-probes/${id}`)).body.handledAt);
+    await waitFor('the probe message', async () => (await client.get(`/api/admin/queue-probes/${id}`)).body.handledAt);
     const audit = await client.get('/api/audit?limit=1');
     expect(audit.body.entries[0].requestId).toBe('across-processes');
   });
@@ -63,7 +63,7 @@ describe('the six apps in six processes', () => {
     const queues = (await client.get('/api/admin/queues')).body.queues.length;
     const victims: ServiceApp[] = Array.from({ length: kills }, (_, at) => serviceApps[at % serviceApps.length]!);
     let accepted = 0;
-    // Number of canaries of requests that a killed gateway did not answer; each may have been stored or not.
+    // Number of probe messages of requests that a killed gateway did not answer; each may have been stored or not.
     let unanswered = 0;
     for (const victim of victims) {
       const pushing = (async () => {
@@ -72,7 +72,7 @@ describe('the six apps in six processes', () => {
           const answer = await client.post('/api/admin/queue-probes', { count }).catch(() => null);
           if (victim !== 'gateway') expect(answer?.status).toBe(202);
           if (answer?.status === 202) accepted += answer.body.probes.length;
-          // Without an answer, `count` canaries for each queue may have been stored.
+          // Without an answer, `count` probe messages for each queue may have been stored.
           else unanswered += count * queues;
         }
       })();
@@ -86,7 +86,7 @@ describe('the six apps in six processes', () => {
       const stored = await countProbes(fixture);
       return stored.handled === stored.accepted && stored.accepted >= accepted;
     };
-    await waitFor('every canary', handledAll, 90_000);
+    await waitFor('every probe message', handledAll, 90_000);
     await waitFor('an empty outbox', async () => (await fixture.query('SELECT 1 FROM outbox')).length === 0, 60_000);
     const counts = await countProbes(fixture);
     process.stdout.write(

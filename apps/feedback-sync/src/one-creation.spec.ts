@@ -32,7 +32,7 @@ describe('the creation of an issue and a task', () => {
     expect(trackers.faults).toEqual([]);
   });
 
-  /** Lets leases and claims expire, as they do for a process that is suspended. */
+  /** Lets the leases of work items and of creations expire, as they do for a process that is suspended. */
   const passTime = async () => {
     await off.sql(`UPDATE feedback_work_item SET leased_until = leased_until - interval '1 hour'`);
     await off.sql(`UPDATE feedback_link SET claimed_at = claimed_at - interval '1 hour'`);

@@ -31,12 +31,12 @@ describe('maintenance', () => {
   });
   afterAll(() => harness.close());
 
-  it('the scheduler sends a canary to every queue, and measures the backlog of unread queues', async () => {
-    await waitFor('canaries', async () => {
+  it('the scheduler sends a probe message to every queue and measures the backlog of unread queues', async () => {
+    await waitFor('probe messages', async () => {
       const rows = await harness.db.query('system', 'SELECT DISTINCT queue FROM queue_probe');
       return rows.length === Object.keys(queueCatalogue).length;
     });
-    await waitFor('the canary of the scheduler’s own queue', async () => {
+    await waitFor('the probe message of the scheduler’s own queue', async () => {
       const rows = await harness.db.query('system', `SELECT 1 FROM queue_probe WHERE handled_by = 'scheduler'`);
       return rows.length > 0;
     });

@@ -123,7 +123,9 @@ async function makePack({ as }: Tenant): Promise<{ id: string }> {
   return (await as.member.post('/api/workflow-packs', { workerKey: 'theirs' })).body;
 }
 
-/** Reports a pilot batch. Its id is chosen by the practice, so another organization can have the same one. */
+/**
+ * Reports a pilot batch. The organization chooses its id, so another organization can have a batch with the same id.
+ */
 async function reportBatch({ worker, api }: Tenant): Promise<string> {
   const batchId = newId();
   expect((await worker.post('/api/pilot/run-summary', { batchSummary: { batchId } })).status).toBe(201);

@@ -190,7 +190,7 @@ function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
 }
 
-/** Makes relative paths of the practice's database and folders absolute, because its commands run in another folder. */
+/** Makes relative paths of the patient database and folders absolute, because commands run in another folder. */
 function withAbsolutePaths(variables: Record<string, string>): Record<string, string> {
   const { PRACTICE_DATABASE: address, IMAGING_ROOT: root, IMAGING_ALLOWED_ROOTS: allowed } = variables;
   const path = address && /^sqlite:\/\/\/(.+)$/.exec(address.trim())?.[1];

@@ -100,7 +100,7 @@ export {
   type PackStage,
   packStages,
   roleForStage,
-  stageMoves,
+  allowedStageChanges,
 } from './http/packs/pack-words';
 export {
   decimalOf,

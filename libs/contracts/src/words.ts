@@ -17,7 +17,7 @@ export {
 } from './http/feedback/feedback-words';
 export { isTerminal, type JobStatus, jobStatuses, logLevels, type StepStatus } from './http/jobs/job-status';
 export { type RunErrorCode, runErrorCodes } from './http/jobs/run-error-codes';
-export { isInstallable, type PackStage, roleForStage, stageMoves } from './http/packs/pack-words';
+export { isInstallable, type PackStage, roleForStage, allowedStageChanges } from './http/packs/pack-words';
 export {
   type ChannelKind,
   channelKinds,

@@ -17,7 +17,7 @@ export class ClockSync {
 
   /** Returns after the first reading. Throws if the reading failed; the next one follows after the interval. */
   async start(): Promise<void> {
-    // A test's clock is moved only by its test.
+    // Only a test changes its own clock.
     if (!(this.clock instanceof ServiceClock)) return;
     this.periodic.start();
     await this.syncOnce();

@@ -113,7 +113,7 @@ export { migrate, pendingMigrations, unknownAmong, unknownMigrations } from './m
 export { migrations } from './migrations';
 export { countOverdueMessages, type QueueBacklog, readBacklog } from './outbox/backlog';
 export { discardDeadLetter, listDeadLetters, replayDeadLetter } from './outbox/dead-letters';
-export { insertFrom, messageWithValues } from './outbox/insert-messages';
+export { insertMessageFromSql, messageWithValues } from './outbox/insert-messages';
 export {
   answerQueueProbe,
   findQueueProbe,
@@ -123,10 +123,10 @@ export {
   requestQueueProbes,
 } from './outbox/queue-probes';
 export { sweepOutbox } from './outbox/sweep-outbox';
-export { hasPart, inAnyCase } from './in-any-case';
-export { behindOf, exact, orderedList, orderOf, placeOf } from './ordered-list';
-export { pageWithin } from './page-within';
-export { maxRowsLookedAt, scanWithin } from './scan-within';
+export { hasPartSql, inAnyCaseSql } from './in-any-case';
+export { afterPositionSql, sortKeyTextSql, orderedListSql, orderOf, placeOf } from './ordered-list';
+export { pageWithinSql } from './page-within';
+export { maxRowsLookedAt, scanWithinSql } from './scan-within';
 export { PostgresListener } from './postgres-listener';
 export type { Scope } from './transactions/scope';
 export type { RowWriter } from './transactions/statement-batch';

@@ -1,5 +1,5 @@
 import type { Page, SortKind } from '@muster/platform';
-import { scanWithin } from './scan-within';
+import { scanWithinSql } from './scan-within';
 
 /** A value by which a list can be sorted instead of its ids: an expression over its table, which may be null. */
 interface SortValue {
@@ -40,25 +40,29 @@ interface Listed {
  * the rows as columns of `p`. Unless the list is sorted by ids, all matching rows are sorted. This is for entities that
  * an organization sets up, of which there are thousands at most. Rows without a value come last.
  */
-export function orderedList({ descends, by }: Ordered, { from, within, looked, page, placed }: Listed) {
+export function orderedListSql({ descends, by }: Ordered, { from, within, looked, page, placed }: Listed) {
   const direction = descends ? 'DESC' : 'ASC';
   const limit = placed(page.limit + 1);
   if (!by) {
     const behind = page.after ? [`id ${descends ? '<' : '>'} ${placed(page.after[0])}`] : [];
     const order = `id ${direction}`;
-    const scan = scanWithin({ from, columns: 'id', within: [...within, ...behind], filter: looked, order, limit });
+    const scan = scanWithinSql({ from, columns: 'id', within: [...within, ...behind], filter: looked, order, limit });
     const listed = `SELECT id, matches, scan_end, NULL::text AS sort_key FROM (${scan}) scan`;
     return { listed, order: `p.id ${direction}`, sortValue: 'NULL::text' };
   }
   const { value, type } = by;
   const conditions = [...within, ...looked].join(' AND ');
   const [last, id] = page.after ?? [];
-  const behind = id === undefined ? 'true' : behindOf({ last: last!, id, descends, type, placed });
+  const behind = id === undefined ? 'true' : afterPositionSql({ last: last!, id, descends, type, placed });
   const listed = `SELECT id, true AS matches, false AS scan_end, sort_key
     FROM (SELECT id, ${value} AS sort_key FROM ${from} WHERE ${conditions}) found
     WHERE ${behind} ORDER BY sort_key ${direction} NULLS LAST, id ${direction} LIMIT ${limit}`;
   const order = `p.sort_key ${direction} NULLS LAST, p.id ${direction}`;
-  return { listed, order, sortValue: `COALESCE(CASE WHEN p.sort_key IS NOT NULL THEN ${exact(type, 'p')} END, '')` };
+  return {
+    listed,
+    order,
+    sortValue: `COALESCE(CASE WHEN p.sort_key IS NOT NULL THEN ${sortKeyTextSql(type, 'p')} END, '')`,
+  };
 }
 
 /**
@@ -69,7 +73,7 @@ export function placeOf({ id, sortValue }: { id: string; sortValue?: string | nu
 }
 
 /** SQL for a sort key as text that parses to exactly the same value. */
-export function exact(type: SortValue['type'], alias: string): string {
+export function sortKeyTextSql(type: SortValue['type'], alias: string): string {
   if (type !== 'timestamptz') return `${alias}.sort_key::text`;
   return `to_char(${alias}.sort_key AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
@@ -83,7 +87,7 @@ interface Behind {
 }
 
 /** SQL condition for the rows after a position, by `id` and `sort_key`. Rows without a value come last. */
-export function behindOf({ last, id, descends, type, placed }: Behind): string {
+export function afterPositionSql({ last, id, descends, type, placed }: Behind): string {
   const sign = descends ? '<' : '>';
   const further = `id ${sign} ${placed(id)}::uuid`;
   if (last === '') return `(sort_key IS NULL AND ${further})`;

@@ -42,8 +42,8 @@ describe('models', () => {
     await new Promise<void>((resolve) => redirecting.listen(0, '127.0.0.1', resolve));
     const { port } = redirecting.address() as AddressInfo;
     const models = modelsWith({ OUTBOUND_ALLOW: '127.0.0.1' });
-    const moved = models.ofOwner('acme', { ...endpoint(), baseUrl: `http://127.0.0.1:${port}/v1` }, meter);
-    await expect(moved.chat(hello)).rejects.toMatchObject({ code: 'model_failed', reason: 'status' });
+    const elsewhere = models.ofOwner('acme', { ...endpoint(), baseUrl: `http://127.0.0.1:${port}/v1` }, meter);
+    await expect(elsewhere.chat(hello)).rejects.toMatchObject({ code: 'model_failed', reason: 'status' });
     expect(fake.calls).toEqual([]);
     fake.says('Ours.');
     expect(await models.ofOwner('acme', endpoint(), meter).chat(hello)).toMatchObject({ content: 'Ours.' });

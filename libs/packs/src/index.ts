@@ -5,7 +5,7 @@ export { beginUpload, type NewUpload, uploadSeconds } from './drafts/begin-uploa
 export { type DraftRow, findDraft, listBundles, readBundle, type RuntimeBundleRow } from './drafts/draft-row';
 export { finalizeUpload, prepareUpload } from './drafts/finalize-upload';
 export { maxExportBytes, prepareImport } from './drafts/import-draft';
-export { type DraftExpectation, moveDraftHead } from './drafts/move-draft-head';
+export { type DraftExpectation, setDraftHead } from './drafts/set-draft-head';
 export { type DraftParts, prepareDirectDraft, type PreparedDraft } from './drafts/take-draft';
 export {
   findInstallation,
@@ -14,7 +14,7 @@ export {
   listInstallations,
   listMoves,
 } from './installations/installation-row';
-export { pinInstallation, rollBackInstallation } from './installations/move-pointer';
+export { pinInstallation, rollBackInstallation } from './installations/change-pinned-version';
 export { createInstallation, updateInstallation } from './installations/save-installation';
 export { digestOfHex, packObjects } from './pack-objects';
 export {

@@ -1,11 +1,11 @@
 import { noSuch, type ScheduleQuery, type ScheduleSort } from '@muster/contracts';
 import {
   type Database,
-  hasPart,
-  inAnyCase,
-  orderedList,
+  hasPartSql,
+  inAnyCaseSql,
+  orderedListSql,
   orderOf,
-  pageWithin,
+  pageWithinSql,
   type ScheduleEntity,
   type ScheduleRunEntity,
   type Transaction,
@@ -57,7 +57,7 @@ const select = `
   FROM schedule s`;
 
 const values = {
-  name: { value: inAnyCase('name'), type: 'text' },
+  name: { value: inAnyCaseSql('name'), type: 'text' },
   nextRunAt: { value: 'next_run_at', type: 'timestamptz' },
   lastRunAt: { value: 'last_run_at', type: 'timestamptz' },
 } as const;
@@ -77,13 +77,13 @@ export function listSchedules(
     filter.scriptId && `workflow_id = ${placed(filter.scriptId)}`,
   ].filter((condition) => condition !== undefined);
   if (filter.enabled) looked.push(filter.enabled === 'true' ? 'enabled' : 'NOT enabled');
-  if (filter.q) looked.push(hasPart('name', placed(filter.q)));
+  if (filter.q) looked.push(hasPartSql('name', placed(filter.q)));
   const within = ['organization_id = $1', ...(first ? [first] : [])];
   const list = { from: 'schedule', within, looked, page, placed };
-  const { listed, order, sortValue } = orderedList(scheduleOrderOf(filter.sort), list);
+  const { listed, order, sortValue } = orderedListSql(scheduleOrderOf(filter.sort), list);
   return database.query<ScheduleRow & { sortValue: string | null }>(
     { organizationId },
-    pageWithin(
+    pageWithinSql(
       `SELECT s.*, p.matches, p.scan_end, ${sortValue} AS sort_value, row_number() OVER (ORDER BY ${order}) AS sort_place
        FROM (${listed}) p JOIN (${select}) s ON s.id = p.id ORDER BY ${order}`,
       { order: 'sort_place', bytes: 'octet_length(variables::text)' },

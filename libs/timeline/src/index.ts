@@ -1,8 +1,8 @@
 export {
-  appendLines,
+  appendLinesSql,
   appendTimeline,
   dropTimelineOfJob,
-  appendEntry,
+  appendEntrySql,
   type EntryKind,
   type EntryLevel,
   entryParameter,

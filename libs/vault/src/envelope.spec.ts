@@ -36,10 +36,10 @@ describe('a sealed value', () => {
   it('a sealed value can be rewrapped with the active master key, after which the old key is not needed', () => {
     const envelope = seal(keyRing, 'org/KEY', 'hunter2');
     const both = KeyRing.parse(`${young},${old}`);
-    const moved = rewrap(both, 'org/KEY', envelope)!;
-    expect(moved.masterKeyId).toBe('young');
-    expect(open(KeyRing.parse(young), 'org/KEY', moved)).toBe('hunter2');
-    expect(rewrap(both, 'org/KEY', moved)).toBeNull();
+    const rewrapped = rewrap(both, 'org/KEY', envelope)!;
+    expect(rewrapped.masterKeyId).toBe('young');
+    expect(open(KeyRing.parse(young), 'org/KEY', rewrapped)).toBe('hunter2');
+    expect(rewrap(both, 'org/KEY', rewrapped)).toBeNull();
   });
 });
 

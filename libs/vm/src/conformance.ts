@@ -108,7 +108,7 @@ export function describeProvider(name: string, startFixture: () => Promise<Provi
   });
 }
 
-/** Further tests of a provider whose places also have machines of other owners. */
+/** Further tests of a provider whose regions or hosts also have machines of other owners. */
 export function describeSharedProvider(name: string, startFixture: () => Promise<ProviderUnderTest>): void {
   describe(`the provider ${name}, with a machine that is not marked as the organization’s`, () => {
     let fixture: ProviderUnderTest;

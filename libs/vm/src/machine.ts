@@ -44,13 +44,13 @@ export interface MachineProvider {
   terminate(machine: Machine): Promise<void>;
 
   /**
-   * Name of the place whose machines are listed together with this one, such as a region or a Docker Engine. Null if
-   * the machine cannot be listed.
+   * Name of the region or host, such as a Docker Engine, whose machines are listed together with this one. Null if the
+   * machine cannot be listed.
    */
   placeOf?(machine: Machine): string | null;
-  /** Lists the service's machines at the place of this machine; null if the place cannot list them. */
+  /** Lists the service's machines in the region or on the host of this machine; null if they cannot be listed. */
   list?(machine: Machine): Promise<ListedMachine[] | null>;
-  /** Whether its places have machines of other owners, too. Then a machine's mark names its organization. */
+  /** Whether its regions or hosts also have machines of other owners. Then a machine's mark names its organization. */
   readonly isShared?: true;
 }
 

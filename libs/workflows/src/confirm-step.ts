@@ -1,7 +1,7 @@
 import type { Principal } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { reviewGuard } from './recordings/write-script';
+import { reviewGuardCode } from './recordings/write-script';
 import { saveWorkflow } from './save-workflow';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
@@ -18,6 +18,6 @@ export async function confirmStep(
     throw new AppError('conflict', { detail: 'The step does not need a confirmation.' });
   }
   const steps = before.steps.map((each) => (each === step ? { ...each, review: 'confirmed' } : each));
-  const script = before.script.replace(`${reviewGuard(step)}\n`, '');
+  const script = before.script.replace(`${reviewGuardCode(step)}\n`, '');
   return saveWorkflow(tx, caller, id, { steps, script }, { ifMatch });
 }

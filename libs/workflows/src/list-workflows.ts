@@ -1,12 +1,12 @@
 import type { WorkflowSort } from '@muster/contracts';
-import { type Database, hasPart, inAnyCase, orderedList, orderOf } from '@muster/database';
+import { type Database, hasPartSql, inAnyCaseSql, orderedListSql, orderOf } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { WorkflowRow } from './workflow-row';
 
 export type WorkflowSummaryRow = Omit<WorkflowRow, 'script' | 'steps'>;
 
 const values = {
-  name: { value: inAnyCase('name'), type: 'text' },
+  name: { value: inAnyCaseSql('name'), type: 'text' },
   updatedAt: { value: 'updated_at', type: 'timestamptz' },
 } as const;
 
@@ -20,9 +20,9 @@ export function listWorkflows(
   const parameters: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${parameters.push(value)}`;
   const filters = ['archived_at IS NULL'];
-  if (q) filters.push(hasPart('name', placed(q)));
+  if (q) filters.push(hasPartSql('name', placed(q)));
   const listOptions = { from: 'workflow', within: ['organization_id = $1'], looked: filters, page, placed };
-  const { listed, order, sortValue } = orderedList(workflowOrderOf(sort), listOptions);
+  const { listed, order, sortValue } = orderedListSql(workflowOrderOf(sort), listOptions);
   return database.query<WorkflowSummaryRow & { sortValue: string | null }>(
     { organizationId },
     `SELECT w.id, w.name, w.description, w.max_cost_micros, w.workflow_pack_installation_id, w.revision, w.version,

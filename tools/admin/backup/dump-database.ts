@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { inParallel } from '../in-parallel';
 import type { SavedTable } from './manifest';
-import { namedObjects } from './named-objects';
+import { readObjectKeys } from './object-keys';
 import { paths } from './manifest';
 import type { Repository } from './repository';
 import { RowSum } from './row-sum';
@@ -51,7 +51,7 @@ export async function dumpDatabase(options: DumpOptions): Promise<DumpedDatabase
     let done = 0;
     let count = 0;
     const tables: SavedTable[] = [];
-    const objectKeys = await namedObjects(leader);
+    const objectKeys = await readObjectKeys(leader);
     await inParallel(
       described,
       Math.min(jobs, described.length),

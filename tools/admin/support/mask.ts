@@ -26,7 +26,7 @@ export function masked(text: string): string {
   return hidden.replace(/\ue000(\d+)\ue000/g, (_, at: string) => ids[Number(at)]!);
 }
 
-/** Masks the error that a finding of doctor quotes; the finding's own sentence stays. */
+/** Masks the error that a message of `doctor` quotes; the rest of the message stays. */
 export function maskedFinding(message: string): string {
   const [, own = message, error = ''] = /^(.*? (?:fails|failed|answer): |.*?\()(.*)$/s.exec(message) ?? [];
   return own + masked(error);

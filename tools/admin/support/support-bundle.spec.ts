@@ -31,7 +31,7 @@ describe('the support bundle', () => {
     return { code: await runAdmin(args, testEnvironment(database.url), streams), ...output };
   };
 
-  it('the support bundle contains findings, counts and masked logs, and nothing that a person entered', async () => {
+  it('the support bundle contains the messages of doctor, counts and masked logs, but nothing that a person entered', async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     await client.query(`

@@ -46,7 +46,7 @@ export async function joinStack(options: {
       throw new Error(
         socket
           ? `port ${portOf.stack} is used by another program; set MUSTER_DEV_PORT`
-          : `the development stack does not start, see ${stackLog(root)}`,
+          : `the development stack does not start, see ${stackLogPath(root)}`,
       );
     }
     // Several processes may start a stack at once. Only one can listen on the port; the others exit.
@@ -89,7 +89,7 @@ function introduce(socket: Socket, hello: Hello, onMessage: (message: StackMessa
  */
 function startStack(root: string, startedBy: string): void {
   mkdirSync(devFolder(root), { recursive: true, mode: 0o700 });
-  const log = openSync(stackLog(root), 'a', 0o600);
+  const log = openSync(stackLogPath(root), 'a', 0o600);
   const command = [process.execPath, join(root, 'tools/serve/serve.mjs'), 'stack', startedBy];
   spawn('/bin/sh', ['-c', '"$0" "$@" &', ...command], {
     cwd: root,
@@ -99,6 +99,6 @@ function startStack(root: string, startedBy: string): void {
   closeSync(log);
 }
 
-export function stackLog(root: string): string {
+export function stackLogPath(root: string): string {
   return join(devFolder(root), 'stack.log');
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { devFolder, environmentOf, readEnvironment } from './environment';
-import { type Joined, joinStack, stackLog } from './join-stack';
+import { type Joined, joinStack, stackLogPath } from './join-stack';
 import type { StackMessage } from './messages';
 import { isMadeFrom, portOf, publicUrl, type Served } from './ports';
 import { ServedApp } from './served-app';
@@ -68,7 +68,7 @@ export async function serve(name: Served, root: string): Promise<void> {
       onMessage: (message) => {
         turn = turn.then(() => receive(message)).catch(fail);
       },
-      lost: () => fail(new Error(`the development stack has ended, see ${stackLog(root)}`)),
+      lost: () => fail(new Error(`the development stack has ended, see ${stackLogPath(root)}`)),
     }).then((result) => {
       joined = result;
       resolve();

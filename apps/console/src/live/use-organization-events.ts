@@ -43,7 +43,7 @@ const pagesReadAgain = 2;
 
 /**
  * Reads the organization's stream, which all pages of all tabs share. Each event refetches the queries that it affects.
- * After a gap that the stream cannot fill, and after each connect, all displayed queries are refetched.
+ * All displayed queries are refetched after each connect, and if the stream cannot resend events that were missed.
  */
 export function useOrganizationEvents(): void {
   const { user, organization } = useMe();

@@ -1,8 +1,9 @@
 import type { ServiceApp } from '@muster/contracts';
 
-const session = (when: string) => `BEFORE UPDATE ON autopilot_session FOR EACH ROW WHEN (${when})`;
-const between = (from: string, to: string) => session(`OLD.phase = '${from}' AND NEW.phase = '${to}'`);
-const command = (kind: string) => `BEFORE INSERT ON agent_command FOR EACH ROW WHEN (NEW.kind = 'autopilot_${kind}')`;
+const onSessionUpdate = (when: string) => `BEFORE UPDATE ON autopilot_session FOR EACH ROW WHEN (${when})`;
+const onPhaseChange = (from: string, to: string) => onSessionUpdate(`OLD.phase = '${from}' AND NEW.phase = '${to}'`);
+const onCommandInsert = (kind: string) =>
+  `BEFORE INSERT ON agent_command FOR EACH ROW WHEN (NEW.kind = 'autopilot_${kind}')`;
 
 /**
  * SQL triggers by pause point. At a pause point, a process has sent the statement and Postgres has not executed it, so
@@ -10,12 +11,12 @@ const command = (kind: string) => `BEFORE INSERT ON agent_command FOR EACH ROW W
  */
 export const pausePointTriggers = {
   'session insert': 'BEFORE INSERT ON autopilot_session',
-  'open command insert': command('open'),
-  'browser opened': between('open', 'look'),
-  'page snapshot stored': between('look', 'ask'),
+  'open command insert': onCommandInsert('open'),
+  'browser opened': onPhaseChange('open', 'look'),
+  'page snapshot stored': onPhaseChange('look', 'ask'),
   'attempt insert': 'BEFORE INSERT ON autopilot_attempt',
-  'model answer applied': between('ask', 'act'),
-  'attempt command insert': command('attempt'),
+  'model answer applied': onPhaseChange('ask', 'act'),
+  'attempt command insert': onCommandInsert('attempt'),
   'attempt command acknowledged':
     'BEFORE UPDATE ON agent_command FOR EACH ROW ' +
     `WHEN (NEW.kind = 'autopilot_attempt' AND NEW.taken_at IS NOT NULL AND OLD.taken_at IS NULL)`,
@@ -31,12 +32,12 @@ export const pausePointTriggers = {
     `AND NEW.payload->>'maySubmit' = 'true')`,
   'submission passed': `BEFORE UPDATE ON autopilot_attempt FOR EACH ROW WHEN (NEW.submitted AND NEW.outcome = 'passed')`,
   'lesson insert': 'BEFORE INSERT ON autopilot_lesson',
-  'close command insert': command('close'),
+  'close command insert': onCommandInsert('close'),
   'workflow insert': 'BEFORE INSERT ON workflow',
-  'session ended': between('close', 'over'),
-  'session resumed': session(`OLD.status = 'paused' AND NEW.status = 'resumed'`),
-  'resumed session continued': session(`OLD.status = 'resumed' AND NEW.status = 'running'`),
-  'session cancelled': session(`OLD.ending IS NULL AND NEW.ending->>'to' = 'cancelled'`),
+  'session ended': onPhaseChange('close', 'over'),
+  'session resumed': onSessionUpdate(`OLD.status = 'paused' AND NEW.status = 'resumed'`),
+  'resumed session continued': onSessionUpdate(`OLD.status = 'resumed' AND NEW.status = 'running'`),
+  'session cancelled': onSessionUpdate(`OLD.ending IS NULL AND NEW.ending->>'to' = 'cancelled'`),
 };
 export type PausePoint = keyof typeof pausePointTriggers;
 

@@ -27,7 +27,7 @@ const ended = `status IN ('completed', 'failed', 'cancelled')`;
 /** SQL condition: the job's script has ended, and had printed all its lines before. */
 const endedByScript = `(j.status = 'completed' OR j.error LIKE '%exit code 7%')`;
 
-/** Excludes the canaries of `feedback-sync`, which does not run in this test. */
+/** Excludes the probe messages for `feedback-sync`, which does not run in this test. */
 const messages = `SELECT count(*) FROM outbox WHERE queue <> 'feedback'`;
 
 /** Whether all work is done: no open job and no outbox message. */

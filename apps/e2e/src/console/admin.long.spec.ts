@@ -149,7 +149,7 @@ describeInBrowser('the administration page', () => {
     await tab.close();
   });
 
-  it('the page of queues sends canaries through the queues, and shows their answer times', async () => {
+  it('the page of queues sends a probe message through each queue and shows the time until it was answered', async () => {
     const tab = await fixture.signedIn('/app/queues', undefined, fixture.superAdmin);
     const { page } = tab;
     const queues = page.getByRole('table', { name: 'Queues of the service' });

@@ -29,7 +29,7 @@ import {
 import { pageOf, paginate, QueueRates } from '@muster/platform';
 import { noSuchDeadLetter, presentDeadLetter } from './present-dead-letter';
 
-/** The state of the queues, canaries, and the replay or deletion of dead letters. */
+/** The state of the queues, their probe messages, and the replay or deletion of dead letters. */
 @ApiTags('Queues')
 @Controller('/api/admin')
 export class QueuesController {

@@ -313,7 +313,7 @@ describe('agent actions', () => {
     expect((await tenant.api.get(`/api/jobs/${job.id}`)).body.status).toBe('cancelled');
   });
 
-  it('the time of an agent’s last activity never moves backwards and never into the future', async () => {
+  it('the time of an agent’s last activity never becomes earlier and is never in the future', async () => {
     const id = await agentAt('online', { lastActivityAt: new Date('2026-01-01T00:00:00Z') });
     const mark = async (at?: string) =>
       (await tenant.api.post(`/api/agent/${id}/activity`, at ? { at } : {})).body.lastActivityAt as string;
@@ -323,7 +323,7 @@ describe('agent actions', () => {
     expect((await mark()) >= ahead).toBe(true);
   });
 
-  it('the idle-exempt request sets and clears the agent’s exemption from idle stop', async () => {
+  it('the idle-exempt request sets or removes the agent’s exemption from idle stop', async () => {
     const id = await agentAt('online');
     for (const exempt of [true, false]) {
       const answer = await tenant.api.patch(`/api/agent/${id}/idle-exempt`, { exempt });

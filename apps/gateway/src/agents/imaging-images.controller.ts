@@ -8,7 +8,7 @@ import { Clock } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { VmConfig } from '@muster/vm';
 
-/** Converts a practice’s image files to JPEG, which browsers and payers can read. */
+/** Converts an organization’s image files to JPEG, which browsers and payers can read. */
 @ApiTags('Imaging')
 @Controller('/api/agents/:id/imaging-images')
 export class ImagingImagesController {

@@ -285,8 +285,8 @@ describe('feedback submissions', () => {
     expect((await otherTenant.as.admin.patch(`${path}/${id}`, { status: 'closed' })).status).toBe(404);
     expect((await tenant.as.admin.patch(`${path}/${id}`, { status: 'done' })).status).toBe(400);
     expect(await armed()).toBe(1);
-    const moved = await tenant.as.admin.patch(`${path}/${id}`, { status: 'triaged' });
-    expect([moved.status, moved.body.status, moved.body.history]).toEqual([
+    const response = await tenant.as.admin.patch(`${path}/${id}`, { status: 'triaged' });
+    expect([response.status, response.body.status, response.body.history]).toEqual([
       200,
       'triaged',
       [{ at: expect.any(String), from: 'received', to: 'triaged', source: 'user', reason: null }],

@@ -82,10 +82,11 @@ export async function makeVersion(tenant: Tenant, packId: string, ...stages: str
   await putDraft(tenant.as.member, packId, anyBundle());
   const { body } = await tenant.as.member.post(`/api/workflow-packs/${packId}/versions`);
   for (const stage of stages) {
-    const moved = await tenant.as.admin.post(`/api/workflow-packs/${packId}/versions/${body.versionId}/promote`, {
+    const promotion = await tenant.as.admin.post(`/api/workflow-packs/${packId}/versions/${body.versionId}/promote`, {
       stage,
     });
-    if (moved.status !== 200) throw new Error(`promoting to ${stage} failed with ${moved.status}: ${moved.text}`);
+    if (promotion.status !== 200)
+      throw new Error(`promoting to ${stage} failed with ${promotion.status}: ${promotion.text}`);
   }
   return body.versionId;
 }

@@ -27,7 +27,7 @@ import {
   finalizeUpload,
   findDraft,
   maxExportBytes,
-  moveDraftHead,
+  setDraftHead,
   type PreparedDraft,
   prepareDirectDraft,
   prepareImport,
@@ -238,7 +238,7 @@ export class DraftsController {
   ): Promise<PackDraft> {
     const { runtimeBundleId, files } = prepared;
     return this.mutations.run(mutation, async (tx) => {
-      const row = await moveDraftHead(tx, caller, { packId, runtimeBundleId, expected });
+      const row = await setDraftHead(tx, caller, { packId, runtimeBundleId, expected });
       const body = await presentDraft(this.storage, caller.organizationId, { ...row, files });
       return { body, location: draftOf(packId), etag: etagOf(row.id) };
     });

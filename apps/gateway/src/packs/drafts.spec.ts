@@ -204,7 +204,7 @@ describe('drafts of packs', () => {
       });
     });
 
-    it('the draft head moves once from one base; other requests get a conflict with both bundle ids', async () => {
+    it('of several drafts with one base, only one becomes the draft head; other requests get a conflict with both bundle ids', async () => {
       const packId = await makePack(tenant);
       for (let round = 0; round < 3; round += 1) {
         const base = await headOf(packId);

@@ -65,7 +65,7 @@ describe('launches while the pin of their installation changes', () => {
 
     let over = false;
     const launching = Array.from({ length: atOnce }, () => launchUntil(() => over));
-    const moves: { version: string; pinned: number; back: number; backAt: number; queuedJobs: string[] }[] = [];
+    const pinChanges: { version: string; pinned: number; back: number; backAt: number; queuedJobs: string[] }[] = [];
     try {
       for (const version of others) {
         await waitForLaunches(20);
@@ -76,7 +76,7 @@ describe('launches while the pin of their installation changes', () => {
         const back = performance.now();
         const { status, body } = await tenant.as.member.post(`${path}/rollback`);
         expect([status, body.installation?.pinnedVersionId]).toEqual([200, base]);
-        moves.push({ version, pinned, back, backAt: performance.now(), queuedJobs: body.queuedJobs });
+        pinChanges.push({ version, pinned, back, backAt: performance.now(), queuedJobs: body.queuedJobs });
       }
       await waitForLaunches(20);
     } finally {
@@ -108,7 +108,7 @@ describe('launches while the pin of their installation changes', () => {
     }
     const having = (version: string) => rows.filter(({ bundle }) => bundle.versionId === version).map(({ id }) => id);
     const times = new Map(jobs.map((job) => [job.id, job]));
-    for (const { version, pinned, back, backAt, queuedJobs } of moves) {
+    for (const { version, pinned, back, backAt, queuedJobs } of pinChanges) {
       // This version is never pinned again, so the rollback returned all of its jobs.
       expect([...queuedJobs].sort()).toEqual(having(version).sort());
       expect(queuedJobs.length).toBeGreaterThan(0);

@@ -5,7 +5,7 @@ import { type Harness, makeJob, startHarness, type Tenant } from '@muster/testin
 import { gateway } from '../gateway.harness';
 import { anyBundle, makeBundle, makePack, makeVersion, putDraft } from './bundles.harness';
 
-/** For each stage, the promotions that move a new version to it. */
+/** For each stage, the promotions after which a new version has this stage. */
 const promotionsTo: Record<string, string[]> = {
   draft: [],
   internal_verified: ['internal_verified'],
@@ -73,21 +73,21 @@ describe('versions of packs', () => {
     'a version can change from stage %s to %s only if the table of stages allows it',
     async (from, to) => {
       const versionId = await makeVersion(tenant, packId, ...promotionsTo[from]!);
-      const moved = await promote(versionId, { stage: to, reason: 'because' });
+      const promotion = await promote(versionId, { stage: to, reason: 'because' });
       const stageNow = async () =>
         (await tenant.as.viewer.get(`${versionsOf(packId)}?limit=1`)).body.versions[0] as Record<string, any>;
       if (!allowed[from]!.includes(to)) {
-        expect([moved.status, moved.body.code]).toEqual([409, 'stage_transition_not_allowed']);
+        expect([promotion.status, promotion.body.code]).toEqual([409, 'stage_transition_not_allowed']);
         expect((await stageNow())['stage']).toBe(from);
         return;
       }
-      expect([moved.status, moved.body.stage]).toEqual([200, to]);
-      expect(moved.body.history).toHaveLength(promotionsTo[from]!.length + 1);
-      expect(moved.body.history.at(-1)).toEqual({
+      expect([promotion.status, promotion.body.stage]).toEqual([200, to]);
+      expect(promotion.body.history).toHaveLength(promotionsTo[from]!.length + 1);
+      expect(promotion.body.history.at(-1)).toEqual({
         ...{ from, to, reason: 'because', by: expect.stringContaining('@') },
         at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       });
-      expect(await stageNow()).toEqual(moved.body);
+      expect(await stageNow()).toEqual(promotion.body);
     },
   );
 

@@ -6,7 +6,7 @@ import { gateway } from '../gateway.harness';
 const batches = '/api/pilot/batches';
 const sessions = '/api/process-library/sessions';
 
-describe('batches that practices reported', () => {
+describe('batches that organizations reported', () => {
   let harness: Harness;
   let tenant: Tenant;
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
@@ -202,7 +202,7 @@ describe('batches that practices reported', () => {
     expect((await tenant.api.get(`${sessions}/again`)).body).toMatchObject({ headline: 'No claims.', timeline: [] });
   });
 
-  it('a pilot batch whose job was deleted keeps its totals and gets no session', async () => {
+  it('no session is created from a pilot batch whose job was deleted, and the totals of the batch are kept', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, status: 'completed' });
     await report({ batchId: 'orphan', jobId: job.id }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
     await sql('DELETE FROM job WHERE id = $1', [job.id]);

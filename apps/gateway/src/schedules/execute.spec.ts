@@ -229,7 +229,7 @@ describe('executing schedules', () => {
     });
   });
 
-  it('a schedule’s last job is cleared when that job is deleted', async () => {
+  it('a schedule’s last job is set to null when that job is deleted', async () => {
     const id = await fixture.make();
     const { launched } = await fixture.execute({ force: true, scheduleId: id });
     const { jobId } = launched[0];

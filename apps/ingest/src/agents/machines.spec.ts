@@ -123,7 +123,7 @@ describe('reports of machines', () => {
       expect((await beat(id)).body.pendingCommands).toBe(1);
     });
 
-    it('three unhealthy heartbeats in a row move an agent to offline; a healthy one brings it back', async () => {
+    it('an agent becomes offline after three unhealthy heartbeats in a row, and online again after a healthy one', async () => {
       const id = await makeMachine();
       const statuses = [];
       for (const healthy of [false, false, true, false, false, false, false]) {
@@ -141,20 +141,20 @@ describe('reports of machines', () => {
       expect(enqueued.map(({ name }) => name).sort()).toEqual(['dispatch-agent', 'recover-agent']);
     });
 
-    it('a heartbeat moves an offline agent to online, or to draining if the agent is being drained', async () => {
+    it('an offline agent becomes online with a heartbeat, or draining if the agent is being drained', async () => {
       const id = await makeMachine({ status: 'offline' });
       expect((await beat(id)).body.status).toBe('online');
       const draining = await makeMachine({ status: 'offline', drain: 'finish' });
       expect((await beat(draining)).body.status).toBe('draining');
     });
 
-    it('concurrent heartbeats move an offline agent to online once', async () => {
+    it('the status of an offline agent changes to online once if several heartbeats arrive concurrently', async () => {
       const id = await makeMachine({ status: 'offline' });
       await Promise.all(Array.from({ length: 10 }, () => beat(id)));
       expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
     });
 
-    it('a heartbeat moves a starting agent to online, unless a stop has ended the boot of the heartbeat', async () => {
+    it('a starting agent becomes online with a heartbeat, unless a stop has ended the boot of the heartbeat', async () => {
       expect((await beat(await makeMachine({ status: 'starting' }))).body.status).toBe('online');
       const id = await makeMachine({ status: 'starting', ended_boots: ['boot-1'] });
       for (const answer of [await beat(id), await shake(id, { bootId: 'boot-1' })]) {
@@ -164,11 +164,14 @@ describe('reports of machines', () => {
       expect((await shake(id)).body.status).toBe('online');
     });
 
-    it.each(['stopping', 'rebooting', 'stopped'])('a heartbeat does not move a %s agent to online', async (status) => {
-      const id = await makeMachine({ status });
-      expect((await beat(id)).body.status).toBe(status);
-      expect((await agentOf(id)).status).toBe(status);
-    });
+    it.each(['stopping', 'rebooting', 'stopped'])(
+      'a heartbeat does not set the status of a %s agent to online',
+      async (status) => {
+        const id = await makeMachine({ status });
+        expect((await beat(id)).body.status).toBe(status);
+        expect((await agentOf(id)).status).toBe(status);
+      },
+    );
 
     it('a heartbeat of another boot or of a terminated agent is refused and changes nothing', async () => {
       for (const columns of [{ boot_id: 'boot-0' }, { boot_id: null }, { status: 'terminated' }]) {
@@ -213,7 +216,7 @@ describe('reports of machines', () => {
       expect((await agentOf(id)).capabilities).toBeNull();
     });
 
-    it('a handshake moves its agent to online, and returns the heartbeat interval and the signing secret', async () => {
+    it('a handshake sets its agent’s status to online and returns the heartbeat interval and the signing secret', async () => {
       const id = await makeMachine({ status: 'offline', boot_id: null, unhealthy_checks: 5 });
       const answer = await shake(id, { tunnelHostname: 'https://t.example.com/a1/', hostname: 'pc-1' });
       expect([answer.status, answer.body]).toEqual([
@@ -278,7 +281,7 @@ describe('reports of machines', () => {
       expect((await agentOf(id)).endedBoots).toHaveLength(8);
     });
 
-    it('a handshake moves an agent that is being drained to draining', async () => {
+    it('a handshake sets the status of an agent that is being drained to draining', async () => {
       const id = await makeMachine({ status: 'offline', drain: 'finish' });
       expect((await shake(id)).body.status).toBe('draining');
     });
@@ -330,7 +333,7 @@ describe('reports of machines', () => {
   });
 
   describe('a silent machine', () => {
-    it('concurrent checks by several replicas move a silent agent to offline once', async () => {
+    it('the status of a silent agent changes to offline once if several replicas check it concurrently', async () => {
       const [silent, recent, gone] = [
         await makeMachine(),
         await makeMachine(),

@@ -22,7 +22,7 @@ const models = [
 ] as const;
 const outcomes = ['eob_uploaded', 'no_eob_found', 'failed'] as const;
 
-/** Sends what a practice's machines report about their runs, and records it. */
+/** Sends the reports of an organization's machines about their runs, and records them. */
 export abstract class MachineReports {
   abstract readonly ledger: Office;
   protected signingSecret = '';
@@ -110,7 +110,7 @@ export abstract class MachineReports {
         claimId: `C-${at}`,
         outcome: this.random.pick(outcomes),
       }));
-      // A signature is valid for five minutes, so the other practices must not move the clock here.
+      // A signature is valid for five minutes, so the other tests must not advance the clock here.
       await this.time.withClockStopped(async () => {
         const t = Math.floor(this.time.clock.now().getTime() / 1000);
         const signed = `${t}.${jobId}.${JSON.stringify({ claimResults })}`;

@@ -1,18 +1,18 @@
 import { FakeClock } from '@muster/testing';
 
-/** Moves the service's clock, which dates its rows, so that a month passes within a test. */
+/** Advances the service's clock, which dates its rows, so that a month passes within a test. */
 export class MovableClock {
   readonly clock = new FakeClock('2026-01-01T00:00:00Z');
   private last: Promise<unknown> = Promise.resolve();
 
-  /** Moves the clock forward to this time; does nothing if the clock is past it. */
+  /** Advances the clock to this time; does nothing if the clock is past it. */
   advanceTo(to: Date): Promise<void> {
     return this.withClockStopped(async () => {
       if (to > this.clock.now()) this.clock.set(to);
     });
   }
 
-  /** Runs the work while no other caller moves the clock. */
+  /** Runs the work while no other caller advances the clock. */
   withClockStopped<T>(work: () => Promise<T>): Promise<T> {
     const done = this.last.then(work);
     this.last = done.catch(() => undefined);

@@ -15,7 +15,7 @@ export interface OfficePlan {
   pricing: Office['pricing'];
 }
 
-/** Plays one practice through a month: launches runs, sends the reports of their machines and records both. */
+/** Simulates a month of one organization: launches runs, sends the reports of their machines and records both. */
 export class PracticeOffice extends MachineReports {
   readonly ledger: Office;
   private readonly machines: Machine[] = [];

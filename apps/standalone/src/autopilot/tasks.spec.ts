@@ -81,7 +81,7 @@ describe('a task from a script', () => {
     expect(await analyze({ script: 'x' })).toMatchObject({ status: 502, body: { code: 'model_failed' } });
   });
 
-  it('the model receives no secret from a script, from the description of its gap or from an intent', async () => {
+  it('the model receives no secret from a script, from a description of what the script lacks or from an intent', async () => {
     const secret = 'Sesame-open-77';
     await browsers.tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
     browsers.model.secrets.push(secret);

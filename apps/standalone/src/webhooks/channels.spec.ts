@@ -29,10 +29,10 @@ describe('notification channels', () => {
   });
 
   /**
-   * Moves all times of the channel's deliveries back. It locks the channel, because a claim reads when the last message
-   * was sent and then postpones the other messages by that time.
+   * Makes all times of the channel's deliveries earlier. It locks the channel, because a process that takes a message
+   * reads when the last one was sent, and then postpones the other messages by that time.
    */
-  const moveTimesBack = (id: string, ms: number) =>
+  const makeTimesEarlier = (id: string, ms: number) =>
     fixture.rows(
       `WITH channel AS (SELECT id FROM webhook_endpoint WHERE id = $1 FOR UPDATE)
        UPDATE webhook_delivery d SET due_at = d.due_at - $2 * interval '1 millisecond',
@@ -80,12 +80,13 @@ describe('notification channels', () => {
     const { id } = await mailChannel(to);
     for (let n = 0; n < 4; n += 1) await fixture.run('failed', {}, { error: `fault ${n}` });
     await mailbox.wait(to);
-    // The time of the first message is stored a moment after the mailbox has it. The others wait a minute from that time.
+    // The time of the first message is stored a moment after the mailbox has it. The others wait a minute from that
+    // time.
     await waitFor('the others to wait', async () => {
       const rows = await rowsOf(id);
       return rows.length === 4 && rows.some(({ status }) => status === 'delivered');
     });
-    await moveTimesBack(id, 61_000);
+    await makeTimesEarlier(id, 61_000);
     await untilDeliveries(id, 'delivered', 4);
     const mails = mailbox.mails.filter((mail) => mail.to === to);
     expect(mails.length).toBe(2);
@@ -105,7 +106,7 @@ describe('notification channels', () => {
       (await rowsOf(id)).some(({ recipient, tries }) => recipient === later && tries === 1),
     );
     expect(mailbox.mails.filter(({ to }) => to === later)).toEqual([]);
-    await moveTimesBack(id, 10_000);
+    await makeTimesEarlier(id, 10_000);
     const rows = await untilDeliveries(id, 'delivered');
     expect(rows).toEqual(
       expect.arrayContaining([
@@ -161,12 +162,14 @@ describe('notification channels', () => {
       }
       const read = await fixture.admin.get(`${base}/${id}`);
       expect(read.body).toMatchObject({ host: new URL(fixture.receiver.url).host, url: null });
-      const moved = `/services/${newId()}`;
-      expect((await fixture.admin.patch(`${base}/${id}`, { url: fixture.receiver.url + moved })).status).toBe(200);
+      const changedPath = `/services/${newId()}`;
+      expect((await fixture.admin.patch(`${base}/${id}`, { url: fixture.receiver.url + changedPath })).status).toBe(
+        200,
+      );
       expect((await fixture.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 1 });
-      await fixture.receiver.wait(moved);
+      await fixture.receiver.wait(changedPath);
       // The channel's address appears in no answer, no row and no log line.
-      const secrets = [path, moved];
+      const secrets = [path, changedPath];
       const responses = [read.body, (await fixture.admin.get(base)).body, (await fixture.admin.get('/api/audit')).body];
       const tables = await fixture.rows(
         `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`,

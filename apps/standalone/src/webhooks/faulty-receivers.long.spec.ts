@@ -8,7 +8,7 @@ jest.setTimeout(120_000);
 const base = '/api/webhook-endpoints';
 const hourMs = 3_600_000;
 
-/** The test moves the service's clock, so that it does not have to wait for long delays. */
+/** The test advances the service's clock, so that it does not have to wait for long delays. */
 describe('a receiver with faults', () => {
   const clock = new FakeClock(new Date());
   let fixture: WebhookFixture;

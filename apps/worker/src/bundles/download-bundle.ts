@@ -41,7 +41,7 @@ async function fetchRest(url: URL, path: string, { stop, makeRoom }: DownloadOpt
     const before = (await file.stat()).size;
     const headers = before ? { range: `bytes=${before}-` } : undefined;
     const response = await fetch(url, { headers, redirect: 'error', signal: stop });
-    const from = contentStartOf(response, before);
+    const from = firstByteOffset(response, before);
     if (from === null) {
       await response.body?.cancel();
       // The partial file is already complete, or longer than the object. The caller's checksum shows which.
@@ -59,7 +59,7 @@ async function fetchRest(url: URL, path: string, { stop, makeRoom }: DownloadOpt
 }
 
 /** Returns the position in the file at which the response starts; null if it contains no usable content. */
-function contentStartOf(response: Response, before: number): number | null {
+function firstByteOffset(response: Response, before: number): number | null {
   if (response.status === 200) return 0;
   if (response.status !== 206) return null;
   const [, from] = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '') ?? [];

@@ -13,7 +13,7 @@ const { pillow } = testStack();
 const itReads = pillow ? it : it.skip;
 const lookup = 'Zyxwvut, Quillandra';
 
-/** Creates a practice's database and locks it, so that a composite waits for the lock. */
+/** Creates an organization's patient database and locks it, so that a composite waits for the lock. */
 const holdDatabase = `
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -53,7 +53,7 @@ describe('A composite on a worker that ends', () => {
     const command = commandOf('imaging_composite', { patientLookup: lookup, teeth: [3], secretNames: [] });
     expect(await service.push(command)).toBe(202);
     const folder = join(worker.folder, 'commands', command.commandId);
-    // The command has read its inputs and waits for the practice's database.
+    // The command has read its inputs and waits for the organization's patient database.
     await service.until('its start', () => existsSync(join(folder, 'manifest.json')));
     await service.until('its first step', () => !existsSync(join(folder, 'inputs.json')));
     return command.commandId as string;

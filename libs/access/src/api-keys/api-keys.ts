@@ -11,7 +11,7 @@ import {
   AgentEntity,
   ApiKeyEntity,
   type Database,
-  hasPart,
+  hasPartSql,
   type OrganizationSettingsEntity,
   type Transaction,
   type UserEntity,
@@ -132,7 +132,7 @@ export function listApiKeys(
       .addOrderBy('k.id', 'DESC')
       .limit(page.limit + 1);
     // A key starts with `msk_<id>`, and logs show only this part, so a search must find it.
-    if (q) keys.andWhere(hasPart("k.name || ' msk_' || k.id", ':q'), { q });
+    if (q) keys.andWhere(hasPartSql("k.name || ' msk_' || k.id", ':q'), { q });
     if (page.after) {
       const [createdAt, id] = page.after;
       keys.andWhere("(date_trunc('milliseconds', k.createdAt), k.id) < (:createdAt::timestamptz, :id)", {

@@ -1,5 +1,5 @@
 import type { AuditQuery } from '@muster/contracts';
-import { type AuditEntryEntity, type Database, hasPart, scanWithin } from '@muster/database';
+import { type AuditEntryEntity, type Database, hasPartSql, scanWithinSql } from '@muster/database';
 import { firstIdAt, type Page } from '@muster/platform';
 
 export type AuditRow = Pick<
@@ -29,13 +29,13 @@ export function listAudit(
   if (first) within.push(first);
   if (q) {
     const text = "concat_ws(' ', action, actor_email, actor_id, target_type, target_id)";
-    others.push(hasPart(text, placed(q)));
+    others.push(hasPartSql(text, placed(q)));
   }
   if (from) others.push(`at >= ${placed(from)}`);
   if (to) others.push(`at <= ${placed(to)}`);
   const columns = 'id, at, actor_kind, actor_id, actor_email, action, target_type, target_id, changes, request_id';
   const limit = placed(page.limit + 1);
-  const text = scanWithin({ from: 'audit_entry', columns, within, filter: others, order: 'id DESC', limit });
+  const text = scanWithinSql({ from: 'audit_entry', columns, within, filter: others, order: 'id DESC', limit });
   return database.query<AuditRow>({ organizationId }, text, values);
 }
 

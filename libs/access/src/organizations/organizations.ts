@@ -1,7 +1,7 @@
 import { noSuch, type UpdateOrganizationBody } from '@muster/contracts';
 import {
   type Database,
-  hasPart,
+  hasPartSql,
   OrganizationEntity,
   OrganizationSettingsEntity,
   type Transaction,
@@ -22,7 +22,7 @@ export function listOrganizations(
       .createQueryBuilder(OrganizationEntity, 'o')
       .orderBy('o.id')
       .limit(page.limit + 1);
-    if (q) organizations.andWhere(hasPart('o.name', ':q'), { q });
+    if (q) organizations.andWhere(hasPartSql('o.name', ':q'), { q });
     if (page.after) organizations.andWhere('o.id > :after', { after: page.after[0] });
     return organizations.getMany();
   });

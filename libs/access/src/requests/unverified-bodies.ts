@@ -3,8 +3,8 @@ import { clientAddress } from '@muster/platform';
 import type { FastifyRequest } from 'fastify';
 
 /**
- * Maximum number of bodies that one address may be sending at the same time. It is far more than a practice's people
- * and machines send at once, because a body arrives within milliseconds.
+ * Maximum number of bodies that one address may be sending at the same time. It is far more than an organization's
+ * people and machines send at once, because a body arrives within milliseconds.
  */
 const maxBodiesOfAddress = 64;
 /**
@@ -14,13 +14,15 @@ const maxBodiesOfAddress = 64;
 const retryAfterSeconds = 30;
 
 /**
- * Limits how many request bodies without verified credentials one address may be sending to this process at the same time, so
- * that slow bodies to the sign-in routes cannot use up its connections.
+ * Limits how many request bodies without verified credentials one address may be sending to this process at the same
+ * time, so that slow bodies to the sign-in routes cannot use up its connections.
  */
 export class UnverifiedBodies {
   private readonly sending = new Map<string, number>();
 
-  /** Counts the request until its body has arrived or its connection is closed. Throws `rate_limited` above the limit. */
+  /**
+   * Counts the request until its body has arrived or its connection is closed. Throws `rate_limited` above the limit.
+   */
   admit(request: FastifyRequest): void {
     if (!hasBody(request)) return;
     const address = clientAddress(request);

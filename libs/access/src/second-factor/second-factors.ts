@@ -199,12 +199,12 @@ async function rewrapOne(tx: Transaction, keyRing: KeyRing, { userId, organizati
     'SELECT master_key_id, wrapped_key, sealed FROM second_factor WHERE user_id = $1 FOR UPDATE SKIP LOCKED',
     [userId],
   );
-  const moved = row && rewrap(keyRing, associatedDataOf({ id: userId, organizationId }), row);
-  if (!moved) return null;
+  const rewrapped = row && rewrap(keyRing, associatedDataOf({ id: userId, organizationId }), row);
+  if (!rewrapped) return null;
   await tx.execute('UPDATE second_factor SET master_key_id = $2, wrapped_key = $3 WHERE user_id = $1', [
     userId,
-    moved.masterKeyId,
-    moved.wrappedKey,
+    rewrapped.masterKeyId,
+    rewrapped.wrappedKey,
   ]);
   return 'rewrapped' as const;
 }

@@ -1,5 +1,5 @@
 import { AppError, type CreateUserBody, hasRole, noSuch, type Role, type UpdateUserBody } from '@muster/contracts';
-import { type Database, hasPart, type Transaction, UserEntity, violatedConstraint } from '@muster/database';
+import { type Database, hasPartSql, type Transaction, UserEntity, violatedConstraint } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
 import { lowerKeysOfUser, revokeKeysOfUser } from '../api-keys/api-keys';
 import { audit } from '../audit/audit';
@@ -20,7 +20,7 @@ export function listUsers(
       .where('u.organizationId = :organizationId', { organizationId })
       .orderBy('u.id')
       .limit(page.limit + 1);
-    if (q) users.andWhere(hasPart('u.email', ':q'), { q });
+    if (q) users.andWhere(hasPartSql('u.email', ':q'), { q });
     if (page.after) users.andWhere('u.id > :after', { after: page.after[0] });
     return users.getMany();
   });

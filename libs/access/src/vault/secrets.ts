@@ -1,5 +1,5 @@
 import { AppError, invalidField, noSuch, refusedVariableName, type SecretKind } from '@muster/contracts';
-import { type Database, hasPart, type Transaction, VaultSecretEntity } from '@muster/database';
+import { type Database, hasPartSql, type Transaction, VaultSecretEntity } from '@muster/database';
 import { type Page, Round, sweep, type SweepCounts } from '@muster/platform';
 import { type KeyRing, open, rewrap, seal } from '@muster/vault';
 import { audit } from '../audit/audit';
@@ -50,7 +50,7 @@ export function listSecrets(
       .where('s.organizationId = :organizationId', { organizationId })
       .orderBy('s.key')
       .limit(page.limit + 1);
-    if (q) secrets.andWhere(hasPart('s.key', ':q'), { q });
+    if (q) secrets.andWhere(hasPartSql('s.key', ':q'), { q });
     if (page.after) secrets.andWhere('s.key > :after', { after: page.after[0] });
     return secrets.getMany();
   });
@@ -151,18 +151,18 @@ async function rewrapSecret(tx: Transaction, keyRing: KeyRing, { organizationId,
      WHERE organization_id = $1 AND key = $2 AND master_key_id <> $3 FOR UPDATE SKIP LOCKED`,
     [organizationId, key, keyRing.active.id],
   );
-  const moved = row && rewrap(keyRing, associatedDataOf(organizationId, key), row);
-  if (!moved) return false;
+  const rewrapped = row && rewrap(keyRing, associatedDataOf(organizationId, key), row);
+  if (!rewrapped) return false;
   await tx.execute(
     'UPDATE vault_secret SET master_key_id = $3, wrapped_key = $4 WHERE organization_id = $1 AND key = $2',
-    [organizationId, key, moved.masterKeyId, moved.wrappedKey],
+    [organizationId, key, rewrapped.masterKeyId, rewrapped.wrappedKey],
   );
   return true;
 }
 
 /**
  * Returns the associated data of a sealed value. It contains the organization and the name, so that a value that was
- * moved to another one of them cannot be decrypted.
+ * copied to another organization or name cannot be decrypted.
  */
 export function associatedDataOf(organizationId: string, key: string): string {
   return `${organizationId}/${key}`;

@@ -6,7 +6,7 @@ import {
   noSuch,
   noSuchAgent,
 } from '@muster/contracts';
-import { type AgentCommandEntity, type Database, hasPart, scanWithin } from '@muster/database';
+import { type AgentCommandEntity, type Database, hasPartSql, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
 
@@ -90,13 +90,13 @@ export async function listCommands(
   if (kind) looked.push(`kind = ${placed(kind)}`);
   if (q) {
     const text = placed(q);
-    looked.push(`(lower(${text}) IN (id::text, job_id::text) OR ${hasPart('error', text)})`);
+    looked.push(`(lower(${text}) IN (id::text, job_id::text) OR ${hasPartSql('error', text)})`);
   }
   const limit = placed(page.limit + 1);
   // The scan reads no payloads and outputs, because they are large.
   const from = `(SELECT organization_id, agent_id, id, kind, status, job_id, left(error, 1000) AS error, error_code,
     created_at, taken_at, deadline, finished_at FROM agent_command) command`;
-  const listed = scanWithin({ from, columns, within, filter: looked, order: 'id DESC', limit });
+  const listed = scanWithinSql({ from, columns, within, filter: looked, order: 'id DESC', limit });
   const rows = await database.query<ListedCommand>({ organizationId }, listed, values);
   if (rows.length === 0) await findAgent(database, organizationId, agentId);
   return rows;

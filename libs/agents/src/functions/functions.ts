@@ -3,7 +3,7 @@ import { AppError, type CreateFunctionBody, noSuch, type UpdateFunctionBody } fr
 import {
   type AgentFunctionEntity,
   type Database,
-  pageWithin,
+  pageWithinSql,
   type Transaction,
   violatedConstraint,
 } from '@muster/database';
@@ -19,7 +19,7 @@ const columns = `id, name, description, parameters, code, created_at, updated_at
 export function listFunctions(database: Database, organizationId: string, page: Page): Promise<FunctionRow[]> {
   return database.query<FunctionRow & Record<string, unknown>>(
     { organizationId },
-    pageWithin(
+    pageWithinSql(
       `SELECT ${columns} FROM agent_function
        WHERE organization_id = $1 AND ($2::text IS NULL OR name > $2) ORDER BY name LIMIT $3`,
       { order: 'name', bytes: 'octet_length(code) + octet_length(parameters::text)' },

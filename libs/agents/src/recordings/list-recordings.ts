@@ -1,5 +1,5 @@
 import { noSuch, type RecordingQuery } from '@muster/contracts';
-import { type ArtifactEntity, type Database, hasPart, type RecordingEntity, scanWithin } from '@muster/database';
+import { type ArtifactEntity, type Database, hasPartSql, type RecordingEntity, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
 
@@ -45,10 +45,10 @@ export async function listRecordings(
   if (q) {
     const text = placed(q);
     const texts = `concat_ws(chr(10), name, start_url, error)`;
-    looked.push(`(${hasPart(texts, text)} OR id::text = lower(${text}))`);
+    looked.push(`(${hasPartSql(texts, text)} OR id::text = lower(${text}))`);
   }
   const limit = placed(page.limit + 1);
-  const listed = scanWithin({ from: 'recording', columns: 'id', within, filter: looked, order: 'id DESC', limit });
+  const listed = scanWithinSql({ from: 'recording', columns: 'id', within, filter: looked, order: 'id DESC', limit });
   const rows = await database.query<RecordingRow>(
     { organizationId },
     `SELECT r.*, p.matches, p.scan_end FROM (${listed}) p JOIN (${select}) r ON r.id = p.id ORDER BY r.id DESC`,

@@ -1,5 +1,5 @@
 import type { AgentSort, AgentStatus } from '@muster/contracts';
-import { type Database, hasPart, inAnyCase, orderedList, orderOf } from '@muster/database';
+import { type Database, hasPartSql, inAnyCaseSql, orderedListSql, orderOf } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type AgentRow, selectAgents } from './agent-row';
 
@@ -14,7 +14,7 @@ export interface AgentFilter {
  * The sortable fields with their SQL. `last_seen` has no index, because each heartbeat would have to update the index.
  */
 const values = {
-  name: { value: inAnyCase('name'), type: 'text' },
+  name: { value: inAnyCaseSql('name'), type: 'text' },
   status: { value: 'status', type: 'text' },
   lastSeen: { value: 'last_seen', type: 'timestamptz' },
 } as const;
@@ -35,9 +35,9 @@ export function listAgents(
   const placed = (value: unknown) => `$${parameters.push(value)}`;
   const looked = [status ? `status = ${placed(status)}` : `status <> 'terminated'`];
   if (label) looked.push(`${placed(label)} = ANY(labels)`);
-  if (q) looked.push(hasPart('name', placed(q)));
+  if (q) looked.push(hasPartSql('name', placed(q)));
   const listing = { from: 'agent', within: ['organization_id = $1'], looked, page, placed };
-  const { listed, order, sortValue } = orderedList(agentOrderOf(sort), listing);
+  const { listed, order, sortValue } = orderedListSql(agentOrderOf(sort), listing);
   return database.query<AgentRow & { sortValue: string | null }>(
     { organizationId },
     `SELECT agent.*, p.matches, p.scan_end, ${sortValue} AS sort_value FROM (${listed}) p

@@ -1,5 +1,5 @@
 import { type ArtifactKind, noSuch } from '@muster/contracts';
-import { type ArtifactEntity, type Database, scanWithin } from '@muster/database';
+import { type ArtifactEntity, type Database, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 
 export type ArtifactRow = Pick<
@@ -28,7 +28,7 @@ export function listArtifacts(
   ].filter((condition) => condition !== undefined);
   if (first) within.push(first);
   const limit = placed(page.limit + 1);
-  const text = scanWithin({ from: 'artifact', columns, within, filter: others, order: 'id DESC', limit });
+  const text = scanWithinSql({ from: 'artifact', columns, within, filter: others, order: 'id DESC', limit });
   return database.query<ArtifactRow>({ organizationId }, text, values);
 }
 

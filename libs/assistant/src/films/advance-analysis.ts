@@ -38,11 +38,11 @@ const framesScript = readFileSync(join(__dirname, 'take-frames.py'), 'utf8');
 const log = new Logger('video analysis');
 
 /**
- * Executes one step of an analysis. If the process dies, another one repeats the step after the claim has expired. The
- * row's `turn` changes with each claim, so only the result of the latest claim is applied.
+ * Executes one step of an analysis. If the process dies, another one repeats the step after the lease has expired. The
+ * row's `turn` changes with each lease, so only the result of the latest lease is applied.
  */
 export async function advanceAnalysis(parts: AnalysisParts, id: string): Promise<void> {
-  const row = await claim(parts, id);
+  const row = await takeLease(parts, id);
   if (!row) return;
   try {
     const next = await stepOf(parts, row);
@@ -65,8 +65,8 @@ function stepOf(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
   }
 }
 
-/** Renews the claim during a model call, which can wait long for a busy model. Returns a function that stops it. */
-function renewClaim({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisRow): () => Promise<unknown> {
+/** Renews the lease during a model call, which can wait long for a busy model. Returns a function that stops this. */
+function renewLease({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisRow): () => Promise<unknown> {
   const leaseMs = modelMs + 60_000;
   let last: Promise<unknown> = Promise.resolve();
   const renewal = setInterval(() => {
@@ -86,7 +86,7 @@ function renewClaim({ database, modelMs }: AnalysisParts, { id, turn }: Analysis
   };
 }
 
-async function claim({ database, modelMs }: AnalysisParts, id: string): Promise<AnalysisRow | null> {
+async function takeLease({ database, modelMs }: AnalysisParts, id: string): Promise<AnalysisRow | null> {
   const [row] = await database.query<AnalysisRow>(
     'system',
     `UPDATE video_analysis SET turn = turn + 1, status = 'running', due_at = muster_now() + $2 * interval '1 millisecond'
@@ -227,7 +227,7 @@ async function askNext(parts: AnalysisParts, row: AnalysisRow): Promise<Next> {
   const before = row.seen as SeenStep[];
   const recorded = events && (await stepsIn(events).catch(() => null));
   const hidden = await hideSecrets(parts, row);
-  const release = renewClaim(parts, row);
+  const release = renewLease(parts, row);
   try {
     const { steps, usage } = await askAboutFrames(model, { name, hint, events: recorded, before, frames }, hidden);
     return seenNext(row, { steps, usage: sumOfUsages([stored.usage, usage]), frames: frames.length });
@@ -279,7 +279,7 @@ async function saveProgress(
 ): Promise<void> {
   const { usage = noUsage } = set;
   await database.transaction({ organizationId }, async (tx) => {
-    const moved = await tx.execute(
+    const updated = await tx.execute(
       `UPDATE video_analysis SET step = COALESCE($3, step), progress = COALESCE($4, progress),
          frames = COALESCE($5, frames), frame_times = COALESCE($6::jsonb, frame_times), seen = COALESCE($7::jsonb, seen),
          asked = CASE WHEN $7::jsonb IS NULL THEN asked ELSE LEAST(asked + ${framesPerQuestion}, frames) END,
@@ -292,7 +292,7 @@ async function saveProgress(
         ...[usage.inputTokens, usage.outputTokens, usage.costMicros, inMs],
       ],
     );
-    if (moved > 0 && inMs === 0) {
+    if (updated > 0 && inMs === 0) {
       await tx.enqueue({ queue: 'dispatch', name: 'analyze-video', payload: { analysisId: id } });
     }
   });

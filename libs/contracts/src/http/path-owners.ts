@@ -8,7 +8,7 @@ export interface PathOwner {
 
 /**
  * App that serves each public path: the first matching row applies. The chart's route and ingress, the compose proxy
- * and the development proxy are generated from this table, so a path is moved to another app only here.
+ * and the development proxy are generated from this table, so the app of a path is changed only here.
  */
 export const pathOwners: readonly PathOwner[] = [
   { path: '/api/agent/heartbeat', app: 'ingest' },

@@ -52,7 +52,7 @@ const quick: Pick<JobDefinition, 'timeoutMs' | 'retry'> = {
   retry: { attempts: 8, backoffMs: 500, maxBackoffMs: 60_000 },
 };
 
-/** Canary message of every queue. `request-queue-probes.ts` enqueues it; the app of the queue answers it. */
+/** Probe message of every queue. `request-queue-probes.ts` enqueues it; the app of the queue answers it. */
 const probe = { payload: ProbePayload, ...quick, byQueue: true } as const;
 
 /**

@@ -26,7 +26,7 @@ export class OutboxEntity {
   @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
 }
 
-/** A canary: a message that proves that an app processes its queue, which a ping of Redis does not prove. */
+/** A probe message: it proves that an app processes its queue, which a ping of Redis does not prove. */
 @Entity('queue_probe')
 @Index('queue_probe_queue_idx', ['queue', 'id'])
 export class QueueProbeEntity {

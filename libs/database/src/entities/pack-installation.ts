@@ -3,7 +3,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { OrganizationEntity } from './organization';
 import { PackVersionEntity, WorkflowPackEntity } from './pack';
 
-/** A place where a pack is in use. Runs there use the version that the installation is pinned to. */
+/** An installation of a pack, such as that of one customer. Its runs use the version that it is pinned to. */
 @Entity('pack_installation')
 @Index('pack_installation_name', ['packId', 'name'], { unique: true })
 @Index('pack_installation_organization_idx', ['organizationId', 'id'])

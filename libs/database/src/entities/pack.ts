@@ -178,7 +178,7 @@ export class PackVersionEntity {
   createdAt!: Date;
 }
 
-/** A move of a version from one stage to another. */
+/** A change of a version's stage. */
 @Entity('pack_version_move')
 @Index('pack_version_move_version_idx', ['versionId', 'id'])
 export class PackVersionMoveEntity {

@@ -2,7 +2,9 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { JobEntity } from './job';
 import { OrganizationEntity } from './organization';
 
-/** A practice's run summary as it was last reported, identified by its organization and the practice's batch id. */
+/**
+ * A run summary as it was last reported, identified by its organization and the batch id that the organization chose.
+ */
 @Entity('pilot_batch')
 @Index('pilot_batch_key', ['organizationId', 'batchId'], { unique: true })
 @Index('pilot_batch_occurred_idx', ['organizationId', 'occurredAt', 'id'])
@@ -20,7 +22,7 @@ export class PilotBatchEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'pilot_batch_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** The practice's id of the batch. */
+  /** The id that the organization gave the batch. */
   @Column('text')
   batchId!: string;
   @Column('uuid', { nullable: true })
@@ -68,8 +70,8 @@ export class PilotBatchEntity {
   @Column('bigint', { nullable: true })
   deletedJobCostMicros!: number | null;
   /**
-   * Totals as the practice reported them; null if it reported none. They are stored, but our figures are counted from
-   * the claims.
+   * Totals as the organization reported them; null if it reported none. They are stored, but our figures are counted
+   * from the claims.
    */
   @Column('jsonb', { nullable: true })
   totals!: Record<string, unknown> | null;
@@ -110,7 +112,7 @@ export class PilotClaimResultEntity {
   metadata!: Record<string, unknown> | null;
 }
 
-/** A stop or a pause of a batch, with the reason that the practice reported. */
+/** A stop or a pause of a batch, with the reason that the organization reported. */
 @Entity('pilot_stop_event')
 export class PilotStopEventEntity {
   @PrimaryColumn('uuid')

@@ -9,7 +9,7 @@ const tables = [
   'process_library_session_timeline',
 ];
 
-/** The batches that practices report, and the sessions that are derived from them. */
+/** The batches that organizations report, and the sessions that are derived from them. */
 export class PilotRecords1763792000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

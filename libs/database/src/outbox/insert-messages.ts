@@ -71,7 +71,7 @@ export function insertWhere(message: OutboxMessage, { name, with: before, sql, v
  * Returns the part of a single statement that inserts the message's row for each row of `found`, which has at most one.
  * The message's parameters follow `offset` others. The caller publishes the message (`Database.publish`).
  */
-export function insertFrom(found: string, offset: number): string {
+export function insertMessageFromSql(found: string, offset: number): string {
   return `${into} SELECT ${ownColumns(offset)}, ${grace} FROM ${found}`;
 }
 

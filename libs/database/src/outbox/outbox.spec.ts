@@ -270,7 +270,7 @@ describe('outbox', () => {
     expect(await rows()).toEqual([]);
   });
 
-  it('a canary counts its deliveries and stores its first answer', async () => {
+  it('a queue’s probe message counts its deliveries and stores only the first answer', async () => {
     const [probe] = await enqueue();
     await outboxEmptied();
     await answerQueueProbe(harness.db, probe!.id, 'first');

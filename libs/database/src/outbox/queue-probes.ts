@@ -5,7 +5,7 @@ import type { Database } from '../database';
 import { QueueProbeEntity } from '../entities/outbox';
 import type { Transaction } from '../transactions/transaction';
 
-/** Sends canaries into queues: inserts their rows, and enqueues a message for each. */
+/** Sends probe messages through queues: inserts their rows, and enqueues a message for each. */
 export async function requestQueueProbes(
   tx: Transaction,
   { queues = queueNames, count = 1 }: { queues?: readonly QueueName[]; count?: number },
@@ -27,7 +27,7 @@ export async function requestQueueProbes(
   }));
 }
 
-/** Records that a canary was handled. The first answer is kept; later deliveries are only counted. */
+/** Records that a probe message was handled. The first answer is stored; later deliveries are only counted. */
 export async function answerQueueProbe(database: Database, probeId: string, handledBy: string): Promise<void> {
   await database.query(
     'system',
@@ -39,7 +39,7 @@ export async function answerQueueProbe(database: Database, probeId: string, hand
   );
 }
 
-/** Returns the latest canary of each queue that has had one. */
+/** Returns the latest probe message of each queue that has had one. */
 export function latestQueueProbes(database: Database): Promise<QueueProbeEntity[]> {
   return database.transaction('system', (tx) =>
     tx.manager
@@ -51,7 +51,7 @@ export function latestQueueProbes(database: Database): Promise<QueueProbeEntity[
   );
 }
 
-/** Lists canaries, newest first. */
+/** Lists probe messages, newest first. */
 export function listQueueProbes(database: Database, page: Page): Promise<QueueProbeEntity[]> {
   return database.transaction('system', (tx) => {
     const probes = tx.manager
@@ -67,7 +67,7 @@ export function findQueueProbe(database: Database, id: string): Promise<QueuePro
   return database.transaction('system', (tx) => tx.manager.findOneBy(QueueProbeEntity, { id }));
 }
 
-/** Deletes handled canaries that are older than one day. */
+/** Deletes handled probe messages that are older than one day. */
 export function purgeQueueProbes(
   database: Database,
   round = new Round('purge canaries'),

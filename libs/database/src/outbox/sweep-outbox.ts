@@ -12,7 +12,7 @@ export interface SweepOptions {
 }
 
 /**
- * Publishes every row that is due: left by a crash, lost by Redis, or due for another attempt. Rows are claimed and
+ * Publishes every row that is due: left by a crash, lost by Redis, or due for another attempt. Rows are leased and
  * published page by page and not one by one, because a failure of Redis concerns all rows and never a single one.
  */
 export async function sweepOutbox(
@@ -23,7 +23,7 @@ export async function sweepOutbox(
 ): Promise<{ published: number; postponed: number }> {
   const counts = { published: 0, postponed: 0 };
   for (;;) {
-    // Claims rows by postponing their next publication. The sweep of another replica skips locked rows and does not
+    // Leases rows by postponing their next publication. The sweep of another replica skips locked rows and does not
     // find postponed ones.
     const rows = await database.query<Row>(
       'system',

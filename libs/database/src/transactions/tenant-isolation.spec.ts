@@ -99,7 +99,7 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('an organization sees only its own messages in the outbox, and no canary', async () => {
+  it('an organization sees only its own messages in the outbox, and no probe message', async () => {
     const ids = [tenant, otherTenant, null].map((organizationId) => ({ id: newId(), organizationId }));
     for (const { id, organizationId } of ids) {
       await harness.db.query(

@@ -2,7 +2,7 @@ import type { FeedbackStatus, FeedbackType } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { csvLine, newId, nilId } from '@muster/platform';
 import { externalColumns, type SubmissionRow } from '../submissions/submission-row';
-import { type Period, withinPeriod } from '../submissions/within-period';
+import { type Period, withinPeriodSql } from '../submissions/within-period';
 
 export interface ExportFilter extends Period {
   type?: FeedbackType;
@@ -43,7 +43,7 @@ export async function* exportSubmissions(database: Database, filter: ExportFilte
 async function statementFor(database: Database, filter: ExportFilter, until: string) {
   const values: unknown[] = [];
   const placed = (value: unknown) => `$${values.push(value) + 1}`;
-  const conditions = ['s.id > $1', `s.id < ${placed(until)}`, ...withinPeriod(filter, placed)];
+  const conditions = ['s.id > $1', `s.id < ${placed(until)}`, ...withinPeriodSql(filter, placed)];
   if (filter.type) conditions.push(`s.type = ${placed(filter.type)}`);
   if (filter.status) conditions.push(`s.status = ${placed(filter.status)}`);
   for (const [column, table, named] of [

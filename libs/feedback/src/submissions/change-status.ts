@@ -2,7 +2,7 @@ import { audit, changesBetween, type Principal } from '@muster/access';
 import { type FeedbackStatus, noSuch } from '@muster/contracts';
 import type { FeedbackSubmissionEntity, Transaction } from '@muster/database';
 import { armWorkItem } from '../work-items/arm-work-item';
-import { moveSubmission } from './move-submission';
+import { setSubmissionStatus } from './set-submission-status';
 
 /** Sets the status for a person, and requests a sync that sends it to the trackers. */
 export async function changeStatus(
@@ -19,7 +19,7 @@ export async function changeStatus(
   if (before.status !== status) {
     // A tracker’s clock may be ahead of ours. The person saw the stored status, so this change must be later than it.
     const at = new Date(Math.max(now.getTime(), before.statusAt.getTime() + 1));
-    await moveSubmission(tx, { id, organizationId, from: before.status }, { status, at, source: 'user' });
+    await setSubmissionStatus(tx, { id, organizationId, from: before.status }, { status, at, source: 'user' });
     await armWorkItem(tx, id);
   }
   const changes = changesBetween({ status: before.status }, { status });

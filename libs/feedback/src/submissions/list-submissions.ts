@@ -1,9 +1,9 @@
 import { hasRole, type FeedbackFilter } from '@muster/contracts';
 import type { Principal } from '@muster/access';
-import { type Database, hasPart, pageWithin, scanWithin } from '@muster/database';
+import { type Database, hasPartSql, pageWithinSql, scanWithinSql } from '@muster/database';
 import { firstIdAt, type Page } from '@muster/platform';
 import { submissionColumns, type SubmissionRow } from './submission-row';
-import { withinPeriod } from './within-period';
+import { withinPeriodSql } from './within-period';
 
 /** Id of the reporter whose submissions the caller sees; null for an admin, who sees all of the organization. */
 export function visibleTo({ role, id }: Principal): string | null {
@@ -31,18 +31,18 @@ export function listSubmissions(
     ['type', filter.type],
   ].flatMap(([column, value]) => (value ? [`${column} = ${placed(value)}`] : []));
   if (first) within.push(first);
-  if (filter.q) others.push(hasPart("title || ' ' || description", placed(filter.q)));
-  const listed = scanWithin({
+  if (filter.q) others.push(hasPartSql("title || ' ' || description", placed(filter.q)));
+  const listed = scanWithinSql({
     from: 'feedback_submission',
     columns: 'id',
     within,
-    filter: [...others, ...withinPeriod(filter, placed, 'scanned')],
+    filter: [...others, ...withinPeriodSql(filter, placed, 'scanned')],
     order: 'id DESC',
     limit: placed(page.limit + 1),
   });
   return database.query<SubmissionRow>(
     { organizationId },
-    pageWithin(
+    pageWithinSql(
       `SELECT ${submissionColumns}, p.matches, p.scan_end
        FROM (${listed}) p JOIN feedback_submission s ON s.id = p.id ORDER BY s.id DESC`,
       { order: 'id DESC', bytes: 'octet_length(description) + COALESCE(octet_length(steps), 0)' },

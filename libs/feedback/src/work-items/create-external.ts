@@ -1,6 +1,6 @@
 import type { Database, FeedbackLinkEntity } from '@muster/database';
 import { TrackerBusy, TrackerRefused, type Tracker } from '@muster/trackers';
-import { holdWorkItem, type Link, LeaseLost, type WorkItem } from './claim-work-item';
+import { holdWorkItem, type Link, LeaseLost, type WorkItem } from './lease-work-item';
 import { labelsOf, markerOf, textOf } from './item-text';
 import { recordBranchRefusal } from './link-failures';
 
@@ -19,10 +19,10 @@ interface CreateParts {
 }
 
 /**
- * Finds the work item’s issue or task by its marker, or creates it. The claim is stored before the call. So after a
- * crash or a lost answer the next process waits until the call must have ended, and then searches for its result. A
- * process that was suspended between the search and the creation may have lost the claim. Therefore it checks the claim
- * right before the creation, and creates nothing if the claim was lost.
+ * Finds the work item’s issue or task by its marker, or creates it. A lease of the creation is stored before the call
+ * (`claimed_at`). So after a crash or a lost answer the next process waits until the call must have ended, and then
+ * searches for its result. A process that was suspended between the search and the creation may have lost this lease.
+ * Therefore it checks the lease right before the creation, and creates nothing if the lease was lost.
  */
 export async function createExternal(
   parts: CreateParts,
@@ -45,7 +45,7 @@ export async function createExternal(
   let found = await tracker.find(markerOf(item.id), since, () => holdWorkItem(database, item, leaseMs));
   if (!found) {
     const confirmedAt = performance.now();
-    await confirmClaim(parts, item, { id: link.id, claim: claim.claim });
+    await confirmCreationLease(parts, item, { id: link.id, claim: claim.claim });
     // The call must end before the lease expires; otherwise it is not made.
     if (performance.now() - confirmedAt > leaseMs - 2 * parts.timeoutMs)
       throw new LeaseLost('the lease is about to expire');
@@ -63,8 +63,11 @@ export async function createExternal(
   Object.assign(link, { scope: tracker.scope, externalId, externalUrl: url, joined });
 }
 
-/** Checks in one statement that this process holds the lease and the latest claim. Throws LeaseLost otherwise. */
-async function confirmClaim(
+/**
+ * Checks in one statement that this process holds the lease of the work item and the latest lease of the creation.
+ * Throws LeaseLost otherwise.
+ */
+async function confirmCreationLease(
   { database, leaseMs }: CreateParts,
   item: WorkItem,
   { id, claim }: Pick<FeedbackLinkEntity, 'id' | 'claim'>,
@@ -78,7 +81,7 @@ async function confirmClaim(
      WHERE l.submission_id = held.submission_id AND l.id = $4 AND l.claim = $5 AND l.external_id IS NULL RETURNING l.id`,
     [item.id, item.lease, leaseMs, id, claim],
   );
-  if (confirmed.length === 0) throw new LeaseLost('another process holds the claim');
+  if (confirmed.length === 0) throw new LeaseLost('another process holds the lease of the creation');
 }
 
 /** Not a failure: another creation may still be in progress, so its result is not known yet. */

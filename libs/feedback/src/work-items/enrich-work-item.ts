@@ -3,7 +3,7 @@ import type { Database, FeedbackSubmissionEntity } from '@muster/database';
 import { ModelAborted } from '@muster/models';
 import { findModel, type ModelParts } from '@muster/pricing';
 import { Logger } from '@nestjs/common';
-import { holdWorkItem, LeaseLost, type WorkItem } from './claim-work-item';
+import { holdWorkItem, LeaseLost, type WorkItem } from './lease-work-item';
 import { enrichByModel } from './enrich-by-model';
 import { type Enrichment, enrichByRule } from './enrich-by-rule';
 

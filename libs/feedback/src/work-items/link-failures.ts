@@ -1,8 +1,8 @@
 import type { FeedbackStatus } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { ItemGone, TrackerBusy, TrackerClosed, TrackerRefused } from '@muster/trackers';
-import { insertStatusChange } from '../submissions/move-submission';
-import type { Link, WorkItem } from './claim-work-item';
+import { insertStatusChange } from '../submissions/set-submission-status';
+import type { Link, WorkItem } from './lease-work-item';
 import { pauseTracker, stoppedMs, stopTracker } from './tracker-state';
 
 const firstWaitMs = 1000;

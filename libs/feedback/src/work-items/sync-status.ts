@@ -2,8 +2,8 @@ import { audit } from '@muster/access';
 import type { FeedbackStatus } from '@muster/contracts';
 import type { Database, FeedbackSubmissionEntity } from '@muster/database';
 import type { Tracker, TrackerItem } from '@muster/trackers';
-import { moveSubmission } from '../submissions/move-submission';
-import type { Link, WorkItem } from './claim-work-item';
+import { setSubmissionStatus } from '../submissions/set-submission-status';
+import type { Link, WorkItem } from './lease-work-item';
 import { decideStatus, type Observation } from './decide-status';
 
 export interface Observed {
@@ -29,7 +29,7 @@ export function applyTrackerStatus(database: Database, { id, organizationId }: W
     }));
     const decision = decideStatus(current!, observations);
     if (decision) {
-      await moveSubmission(tx, { id, organizationId, from: current!.status }, decision);
+      await setSubmissionStatus(tx, { id, organizationId, from: current!.status }, decision);
       audit(
         tx,
         { kind: 'system', id: decision.source, organizationId },

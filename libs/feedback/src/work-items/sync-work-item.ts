@@ -1,7 +1,7 @@
 import type { Database } from '@muster/database';
 import type { ModelParts } from '@muster/pricing';
 import type { Tracker } from '@muster/trackers';
-import { claimWorkItem, holdWorkItem, type Link, releaseWorkItem, LeaseLost, type WorkItem } from './claim-work-item';
+import { leaseWorkItem, holdWorkItem, type Link, releaseWorkItem, LeaseLost, type WorkItem } from './lease-work-item';
 import { createBranch, createExternal, CreationInProgress } from './create-external';
 import { enrichWorkItem } from './enrich-work-item';
 import { linkLine, markerOf } from './item-text';
@@ -34,7 +34,7 @@ const errorWaitMs = 30_000;
  */
 export async function syncWorkItem(parts: SyncParts, id: string): Promise<'synced' | 'waiting' | null> {
   for (let turn = 1; ; turn += 1) {
-    const item = await claimWorkItem(parts.database, id, leaseOf(parts));
+    const item = await leaseWorkItem(parts.database, id, leaseOf(parts));
     if (!item) return null;
     let waitMs: number | null;
     try {

@@ -1,5 +1,5 @@
 import { type BatchSort, type MicroUsd, noSuch } from '@muster/contracts';
-import { type BatchEntity, type Database, hasPart, pageWithin, scanWithin } from '@muster/database';
+import { type BatchEntity, type Database, hasPartSql, pageWithinSql, scanWithinSql } from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
 
 export interface BatchRow extends Pick<
@@ -80,9 +80,9 @@ export function listBatches(
   if (q) {
     const text = placed(q);
     filter.push(`(strpos(id::text, lower(${text})) > 0 OR workflow_id IN (
-      SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', text)}))`);
+      SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPartSql('w.name', text)}))`);
   }
-  const found = scanWithin({
+  const found = scanWithinSql({
     from: 'batch',
     columns: 'id, total',
     within,
@@ -90,7 +90,7 @@ export function listBatches(
     order,
     limit: placed(page.limit + 1),
   });
-  const listed = pageWithin(`SELECT b.*, f.matches, f.scan_end FROM (${found}) f JOIN batch b ON b.id = f.id`, {
+  const listed = pageWithinSql(`SELECT b.*, f.matches, f.scan_end FROM (${found}) f JOIN batch b ON b.id = f.id`, {
     order,
     bytes: `total * ${bytesOfRun}`,
   });

@@ -23,8 +23,8 @@ interface Answered
 }
 
 /**
- * Handles a stop command that the agent answered or that expired. If nothing of the job is left, a job that is being
- * cancelled ends now, and a machine that is being cleared of an ended job becomes free.
+ * Handles a stop command that the agent answered or that expired. If no process of the job is left, a job that is being
+ * cancelled ends now, and a machine whose last job has already ended becomes free.
  */
 export async function confirmStop(database: Database, commandId: string): Promise<void> {
   await database.transaction('system', async (tx) => {
@@ -39,7 +39,7 @@ export async function confirmStop(database: Database, commandId: string): Promis
     if (!command) return;
     const { organizationId, jobId, cancelReason, cancelling, clearing } = command;
     const isOver = nothingRemains(command);
-    if (clearing) await endClearing(tx, commandId, command, isOver);
+    if (clearing) await endCleanup(tx, commandId, command, isOver);
     if (jobId === null || !cancelling || !isOver) return;
     await lock(tx, 'stop', jobId);
     await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: 'dispatcher', error: cancelReason });
@@ -47,10 +47,10 @@ export async function confirmStop(database: Database, commandId: string): Promis
 }
 
 /**
- * Ends the clearing of a machine. If processes may be left on the machine, the machine is rebooted. An external machine
- * cannot be rebooted by the service, so it becomes free anyway.
+ * Frees a machine after the removal of the processes that its last job left. If processes may still be left, the
+ * machine is rebooted. An external machine cannot be rebooted by the service, so it becomes free anyway.
  */
-async function endClearing(
+async function endCleanup(
   tx: Transaction,
   commandId: string,
   { organizationId, agentId, provider }: Answered,
@@ -59,16 +59,16 @@ async function endClearing(
   if (!isOver && provider !== 'external') {
     const reason = 'the agent did not confirm that all processes of its last job have ended';
     const agentRef = { organizationId, agentId };
-    const moved = await moveAgent(tx, {
+    const isRebooting = await moveAgent(tx, {
       ...agentRef,
       move: 'recovery_reboot',
       to: 'rebooting',
       source: 'watchdog',
       reason,
     });
-    if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
-    // The handshake of the new boot, or the end of the machine, ends the clearing.
-    if (moved) return;
+    if (isRebooting) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+    // The machine becomes free with the handshake of its new boot, or it is terminated.
+    if (isRebooting) return;
   }
   await finishCleanup(tx, agentId, commandId);
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });

@@ -17,7 +17,7 @@ import { costSoFar, readLimits, recordRuns, reserveRuns } from '@muster/pricing'
 import { emitEvent } from '@muster/webhooks';
 import { releaseKeys } from '../dispatch/concurrency-keys';
 import { endEntry, insertJob } from '../launch/insert-job';
-import { countedSteps, type ProgressFacts } from '../lists/job-progress';
+import { countedStepsSql, type ProgressFacts } from '../lists/job-progress';
 import { lockJob } from '../lists/job-row';
 import { closeQuestions } from '../questions/close-questions';
 import { recordRun, traceOfRun } from './record-run';
@@ -48,8 +48,8 @@ interface EndFacts {
   /** False if the job must not be retried, for example because another attempt would end in the same way. */
   retries?: boolean;
   /**
-   * Whether the remaining processes are killed before the machine and the concurrency keys become free. The caller
-   * starts this clearing.
+   * Whether the processes that the job left are killed before the machine and the concurrency keys become free. The
+   * caller starts their removal.
    */
   clears?: boolean;
 }
@@ -123,7 +123,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
     tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } }),
   );
   enqueueNext(tx, agentId);
-  // If the machine is being cleared, the end of the clearing releases the keys.
+  // If processes of the job are still being removed from the machine, the end of their removal releases the keys.
   if (ended.concurrencyKeys && !end.clears) await releaseKeys(tx, organizationId, [jobId]);
   emitEvent(tx, { organizationId, type: `job.${to}`, subjects: [{ id: jobId, details: { status: to } }] });
   return { applied, previous, retried };
@@ -164,11 +164,11 @@ async function updateEndedJob(tx: Transaction, end: JobEnd): Promise<Ended | und
   return ended![0] as Ended | undefined;
 }
 
-const finishText = (lock: string) => `
+const finishJobSql = (lock: string) => `
      WITH locked_job AS (
        SELECT id, status FROM job
        WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) ${lock}),
-     moved AS (
+     updated_job AS (
        UPDATE job SET status = $4, finished_at = muster_now(), billed_at = muster_now(),
          started_at = CASE WHEN $5 THEN COALESCE(job.started_at, job.dispatched_at, muster_now()) ELSE job.started_at END,
          error = $6, error_code = $7, result = $8, total_cost_micros = COALESCE($9, job.total_cost_micros),
@@ -186,9 +186,9 @@ const finishText = (lock: string) => `
             m.lineage, m.bundle, m.command_id, m.traceparent,
             m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent,
             EXISTS (SELECT FROM question q WHERE q.job_id = $1) AS has_asked, steps.*
-     FROM locked_job LEFT JOIN moved m ON m.id = locked_job.id CROSS JOIN ${countedSteps()} steps`;
-const finish = finishText('FOR UPDATE');
-const finishIfFree = finishText('FOR UPDATE SKIP LOCKED');
+     FROM locked_job LEFT JOIN updated_job m ON m.id = locked_job.id CROSS JOIN ${countedStepsSql()} steps`;
+const finish = finishJobSql('FOR UPDATE');
+const finishIfFree = finishJobSql('FOR UPDATE SKIP LOCKED');
 
 function valuesOfEnd(end: JobEnd): unknown[] {
   return [

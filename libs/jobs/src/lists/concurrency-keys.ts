@@ -1,6 +1,6 @@
 import { audit, type Principal } from '@muster/access';
 import { AppError, type SetConcurrencyLimitBody } from '@muster/contracts';
-import { type ConcurrencyLeaseEntity, type Database, hasPart, lock, type Transaction } from '@muster/database';
+import { type ConcurrencyLeaseEntity, type Database, hasPartSql, lock, type Transaction } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { enqueueFirst } from '../dispatch/concurrency-keys';
 
@@ -26,7 +26,7 @@ export function listConcurrencyKeys(
      FROM (SELECT key, most, since, since IS NULL AS waits, queued_at FROM concurrency_lease WHERE organization_id = $1
            UNION ALL
            SELECT key, "limit", NULL, false, NULL FROM concurrency_limit WHERE organization_id = $1) k
-     WHERE ($2::text IS NULL OR key > $2) AND ($4::text IS NULL OR ${hasPart('key', '$4')})
+     WHERE ($2::text IS NULL OR key > $2) AND ($4::text IS NULL OR ${hasPartSql('key', '$4')})
        AND ($5::text IS NULL OR key = $5)
      GROUP BY key ORDER BY key LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q || null, key ?? null],

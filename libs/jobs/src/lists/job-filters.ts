@@ -1,5 +1,5 @@
 import type { JobFilter } from '@muster/contracts';
-import { hasPart } from '@muster/database';
+import { hasPartSql } from '@muster/database';
 import { firstIdAt, isUuid } from '@muster/platform';
 import { causeSql } from './group-failures';
 
@@ -44,8 +44,8 @@ function timeAndTextConditions({ from, to, q, error, variable, cause }: JobFilte
   return [
     ...(from ? [`queued_at >= ${placed(from)}`] : []),
     ...(to ? [`queued_at < ${placed(to)}`] : []),
-    ...(q ? [isUuid(q) ? `id = ${placed(q)}` : containsText(placed(q))] : []),
-    ...(error ? [hasPart('error', placed(error))] : []),
+    ...(q ? [isUuid(q) ? `id = ${placed(q)}` : containsTextSql(placed(q))] : []),
+    ...(error ? [hasPartSql('error', placed(error))] : []),
     ...(variable ? [hasVariable(variable, placed)] : []),
     ...(cause ? [`${causeSql('error', 'error_code')} = ${placed(cause)}`] : []),
   ];
@@ -65,18 +65,18 @@ function requestedRanges(filter: JobFilters): Range[] {
  */
 function hasVariable(input: string, placed: Placed): string {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(input) ?? [];
-  if (name === undefined) return anyVariable(placed(input));
-  return `variables ? ${placed(name)} AND ${hasPart(`variables ->> ${placed(name)}`, placed(value))}`;
+  if (name === undefined) return anyVariableSql(placed(input));
+  return `variables ? ${placed(name)} AND ${hasPartSql(`variables ->> ${placed(name)}`, placed(value))}`;
 }
 
-function anyVariable(text: string): string {
-  return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${hasPart('v.value', text)})`;
+function anyVariableSql(text: string): string {
+  return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${hasPartSql('v.value', text)})`;
 }
 
 /** SQL: the text is part of the run's id, its error, the value of one of its variables, or the name of its workflow. */
-function containsText(q: string): string {
-  return `(strpos(id::text, lower(${q})) > 0 OR ${hasPart('error', q)} OR ${anyVariable(q)} OR workflow_id IN (
-    SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPart('w.name', q)}))`;
+function containsTextSql(q: string): string {
+  return `(strpos(id::text, lower(${q})) > 0 OR ${hasPartSql('error', q)} OR ${anyVariableSql(q)} OR workflow_id IN (
+    SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPartSql('w.name', q)}))`;
 }
 
 /** Returns the requested status. A filter by cause implies the status failed, because only failed runs have a cause. */

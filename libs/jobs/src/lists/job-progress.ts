@@ -29,7 +29,7 @@ export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFail
 }
 
 /** SQL: counts the steps of the job with the id $1. If the condition is false, no step is counted. */
-export function countedSteps(condition = 'true'): string {
+export function countedStepsSql(condition = 'true'): string {
   return `(
     SELECT count(*)::int AS steps_total, (count(*) FILTER (WHERE status = 'passed'))::int AS steps_passed,
            (count(*) FILTER (WHERE status = 'failed'))::int AS steps_failed

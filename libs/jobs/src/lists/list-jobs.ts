@@ -1,6 +1,6 @@
 import { findAgent } from '@muster/agents';
 import type { JobSort, MicroUsd } from '@muster/contracts';
-import { type Database, type JobEntity, pageWithin, scanWithin } from '@muster/database';
+import { type Database, type JobEntity, pageWithinSql, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type JobFilters, rangeOf, rowConditions } from './job-filters';
 import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
@@ -20,7 +20,7 @@ export function listJobs(
   const range = rangeOf(filter, placed);
   if (page.after) range.push(`id ${descends ? '<' : '>'} ${placed(page.after[0])}`);
   const order = `id ${descends ? 'DESC' : 'ASC'}`;
-  const listed = scanWithin({
+  const listed = scanWithinSql({
     from: 'job',
     columns: 'id',
     within: range,
@@ -30,7 +30,7 @@ export function listJobs(
   });
   return database.query<ListedJob>(
     { organizationId },
-    pageWithin(
+    pageWithinSql(
       `SELECT ${jobColumns}, p.matches, p.scan_end FROM (${listed}) p JOIN ${jobSource} ON j.id = p.id ORDER BY j.${order}`,
       { order, bytes: bytesOfJob },
     ),

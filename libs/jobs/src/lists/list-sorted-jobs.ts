@@ -1,5 +1,5 @@
 import type { JobSort } from '@muster/contracts';
-import { behindOf, type Database, exact, pageWithin, scanWithin } from '@muster/database';
+import { afterPositionSql, type Database, sortKeyTextSql, pageWithinSql, scanWithinSql } from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
 import { allConditions, type JobFilters, rangeOf, rowConditions } from './job-filters';
 import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
@@ -115,7 +115,7 @@ function sortedRows({ value, type }: Order): Listing {
   return ({ filter, after, descends, limit, placed }) => {
     const conditions = [...rangeOf(filter, placed), ...rowConditions(filter, placed)];
     const found = `SELECT id, ${value} AS sort_key FROM job WHERE ${conditions.join(' AND ')}`;
-    const behind = after ? [behindOf({ last: after.value, id: after.id, descends, type, placed })] : ['true'];
+    const behind = after ? [afterPositionSql({ last: after.value, id: after.id, descends, type, placed })] : ['true'];
     return `SELECT id, sort_key, true AS matches, false AS scan_end FROM (${found}) found
       WHERE ${behind.join()} ORDER BY sort_key ${direction(descends)} NULLS LAST, id ${direction(descends)} LIMIT ${limit}`;
   };
@@ -131,7 +131,7 @@ function rowsByIndex({ source, key, id, type, rows }: Order): Listing {
       );
     }
     const order = `${key} ${direction(descends)}, ${id} ${direction(descends)}`;
-    const listed = scanWithin({
+    const listed = scanWithinSql({
       from: source,
       columns: `${id}, ${key}`,
       within,
@@ -153,7 +153,7 @@ function rowsWithoutValue({ source, key, rows, type }: Order): Listing {
     const cost = `(SELECT r.${key} FROM run_cost r WHERE r.job_id = scanned.id)`;
     const conditions = [`${source === 'job' ? key : cost} IS NULL`, ...allConditions(filter, placed)];
     const order = `id ${direction(descends)}`;
-    const listed = scanWithin({ from: 'job', columns: 'id', within, filter: conditions, order, limit, rows });
+    const listed = scanWithinSql({ from: 'job', columns: 'id', within, filter: conditions, order, limit, rows });
     return `SELECT id, NULL::${type} AS sort_key, matches, scan_end FROM (${listed}) listed`;
   };
 }
@@ -174,8 +174,8 @@ async function readPage(
   const whole = `SELECT ${jobColumns}, p.matches, p.scan_end, p.sort_key FROM (${listed}) p JOIN ${jobSource} ON j.id = p.id`;
   return database.query<FoundJob>(
     { organizationId },
-    `SELECT sorted.*, COALESCE(CASE WHEN sort_key IS NOT NULL THEN ${exact(type, 'sorted')} END, '') AS sort_value
-     FROM (${pageWithin(whole, { order, bytes: bytesOfJob })}) sorted ORDER BY ${order}`,
+    `SELECT sorted.*, COALESCE(CASE WHEN sort_key IS NOT NULL THEN ${sortKeyTextSql(type, 'sorted')} END, '') AS sort_value
+     FROM (${pageWithinSql(whole, { order, bytes: bytesOfJob })}) sorted ORDER BY ${order}`,
     values,
   );
 }

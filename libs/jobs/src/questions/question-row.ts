@@ -1,6 +1,6 @@
 import type { Principal } from '@muster/access';
 import { hasRole, noSuch, type Question, type QuestionsQuery, roles } from '@muster/contracts';
-import { type Database, type QuestionEntity, scanWithin } from '@muster/database';
+import { type Database, type QuestionEntity, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 
@@ -41,7 +41,7 @@ export function listQuestions(
   if (jobId) within.push(`job_id = ${placed(jobId)}`);
   if (mine === 'true') conditions.push(answerableBy(caller, placed));
   const limit = placed(page.limit + 1);
-  const found = scanWithin({
+  const found = scanWithinSql({
     ...{ from: 'question', columns: 'id', within, filter: conditions, order: `id ${order}`, limit },
   });
   return database.query<QuestionRow>(

@@ -1,5 +1,5 @@
 import { markWorking } from '@muster/agents';
-import { appendLines } from '@muster/timeline';
+import { appendLinesSql } from '@muster/timeline';
 import { type JobLogEntry, noSuch } from '@muster/contracts';
 import type { Database, JobEntity } from '@muster/database';
 import { deletedOf, type JobIsOver, jobIsOver, overOrUnknown } from './deleted-job';
@@ -84,7 +84,7 @@ const storeLogs = `
     UPDATE job_log_seen s
     SET seqs = s.seqs + (SELECT range_agg(int8range(seq, seq, '[]')) FROM new_entries WHERE seq IS NOT NULL)
     WHERE s.job_id = $1 AND EXISTS (SELECT FROM new_entries WHERE seq IS NOT NULL)),
-  ${appendLines({ lines: 'new_entries', agent: 'seen_seqs', count: 'entry_count', jobId: '$1', organizationId: '$2' })},
+  ${appendLinesSql({ lines: 'new_entries', agent: 'seen_seqs', count: 'entry_count', jobId: '$1', organizationId: '$2' })},
   touch_agent AS (
     ${markWorking('SELECT agent_id FROM target_job', 'a job’s log')})
   SELECT seen_seqs.agent_id, entry_count.count::int AS count FROM seen_seqs, entry_count`;

@@ -1,5 +1,5 @@
 import { acknowledgeRunSql, markWorking } from '@muster/agents';
-import { appendEntry, appendTimeline, entryParameter } from '@muster/timeline';
+import { appendEntrySql, appendTimeline, entryParameter } from '@muster/timeline';
 import {
   type CallbackReason,
   invalidField,
@@ -14,7 +14,7 @@ import { type Database, type JobEntity, type Transaction, violatedConstraint } f
 import { emitEvent, eventParts, valuesOfEvent } from '@muster/webhooks';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
-import { countedSteps, progressOf } from '../lists/job-progress';
+import { countedStepsSql, progressOf } from '../lists/job-progress';
 import { overOrUnknown } from './deleted-job';
 import { lockJobFirst } from '../lists/job-row';
 import { type Reporter, requireOwnKey } from './reporter';
@@ -98,7 +98,7 @@ interface Sign extends Pick<JobEntity, 'status' | 'agentId' | 'percent' | 'curre
   began: boolean;
   dispatched: boolean;
   /** Whether the report changed the percentage. */
-  moved: boolean;
+  isNewPercent: boolean;
   hasBudget: boolean;
   stepsTotal: number;
   stepsPassed: number;
@@ -123,7 +123,7 @@ async function applySignOfLife(
       lockJobFirst(tx, organizationId, jobId);
       const [sign] = await tx.query<Sign>(signWithProgress, [...values, costMicros], 'sign_with_progress');
       if (!sign) return null;
-      if (sign.began || sign.moved) recordSignOfLife(tx, { organizationId, jobId }, sign);
+      if (sign.began || sign.isNewPercent) recordSignOfLife(tx, { organizationId, jobId }, sign);
       if (costMicros !== null && sign.hasBudget) {
         await tx.enqueue({ queue: 'dispatch', name: 'check-budget', payload: { jobId } });
       }
@@ -175,7 +175,7 @@ const applySignSql = (more = '', lock = 'FOR UPDATE') => `
   WITH locked_job AS (
     SELECT id, status, agent_id, percent, command_id IS NOT NULL AS dispatched FROM job
     WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) ${lock}),
-  moved AS (
+  updated_job AS (
     UPDATE job SET status = 'running', started_at = COALESCE(job.started_at, muster_now()), last_heartbeat_at = muster_now(),
       waiting_reason = NULL, waiting_since = NULL,
       percent = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($5, job.percent) ELSE job.percent END,
@@ -187,16 +187,16 @@ const applySignSql = (more = '', lock = 'FOR UPDATE') => `
     FROM locked_job WHERE job.id = $1 AND locked_job.dispatched AND locked_job.status IN ('queued', 'running')
     RETURNING job.id, job.percent, job.current_step, job.agent_id, job.max_cost_micros),
   began AS (
-    SELECT moved.id, moved.agent_id FROM moved JOIN locked_job ON locked_job.id = moved.id
+    SELECT updated_job.id, updated_job.agent_id FROM updated_job JOIN locked_job ON locked_job.id = updated_job.id
     WHERE locked_job.status = 'queued'),
   acknowledged AS (
     ${acknowledgeRunSql({ begun: 'began', jobId: '$1' })}),
   alive AS (
-    ${markWorking('SELECT agent_id FROM moved', 'a job’s sign of life')})`;
+    ${markWorking('SELECT agent_id FROM updated_job', 'a job’s sign of life')})`;
 const answered = `
-  SELECT locked_job.status, locked_job.dispatched, locked_job.agent_id, moved.id IS NOT NULL AS accepted,
-         moved.id IS NOT NULL AND locked_job.status = 'queued' AS began,
-         moved.id IS NOT NULL AND moved.percent IS DISTINCT FROM locked_job.percent AS moved, moved.percent, moved.current_step`;
+  SELECT locked_job.status, locked_job.dispatched, locked_job.agent_id, updated_job.id IS NOT NULL AS accepted,
+         updated_job.id IS NOT NULL AND locked_job.status = 'queued' AS began,
+         updated_job.id IS NOT NULL AND updated_job.percent IS DISTINCT FROM locked_job.percent AS is_new_percent, updated_job.percent, updated_job.current_step`;
 
 /**
  * SET clause for the reported cost of a running job. As for the progress, the report with the greater seq wins. The
@@ -206,8 +206,8 @@ const reportedCost = `reported_cost_micros = CASE WHEN $4 >= job.webhook_seq
         THEN COALESCE($8::bigint, job.reported_cost_micros) ELSE job.reported_cost_micros END,
       `;
 
-const signWithProgress = `${applySignSql(reportedCost)} ${answered}, moved.max_cost_micros IS NOT NULL AS has_budget, steps.*
-  FROM locked_job LEFT JOIN moved ON moved.id = locked_job.id CROSS JOIN ${countedSteps()} steps`;
+const signWithProgress = `${applySignSql(reportedCost)} ${answered}, updated_job.max_cost_micros IS NOT NULL AS has_budget, steps.*
+  FROM locked_job LEFT JOIN updated_job ON updated_job.id = locked_job.id CROSS JOIN ${countedStepsSql()} steps`;
 
 const started = { type: 'job.started', details: { status: 'running' } } as const;
 
@@ -215,18 +215,18 @@ const started = { type: 'job.started', details: { status: 'running' } } as const
  * Builds the statement for a heartbeat or a start without progress. It reads no other rows that may change while it
  * waits for the job's lock, so it needs no separate lock statement.
  */
-const signOfLife = (lock?: string) => `${applySignSql('', lock)},
-  ${appendEntry({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
+const signOfLifeSql = (lock?: string) => `${applySignSql('', lock)},
+  ${appendEntrySql({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
   ${eventParts({ source: 'began', subject: 'began.id', organization: '$2', ...started, offset: 8 })}
   ${answered}, EXISTS (SELECT FROM webhook_event_inserted) AS emitted
-  FROM locked_job LEFT JOIN moved ON moved.id = locked_job.id`;
+  FROM locked_job LEFT JOIN updated_job ON updated_job.id = locked_job.id`;
 
-const signOfLifeAlone = { name: 'sign_of_life', text: signOfLife() };
+const signOfLifeAlone = { name: 'sign_of_life', text: signOfLifeSql() };
 /**
  * For a transaction that several reports share: a job that another transaction has locked must not delay the reports of
  * other jobs.
  */
-const signOfLifeTogether = { name: 'signs_of_life', text: signOfLife('FOR UPDATE SKIP LOCKED') };
+const signOfLifeTogether = { name: 'signs_of_life', text: signOfLifeSql('FOR UPDATE SKIP LOCKED') };
 
 function recordSignOfLife(
   tx: Transaction,

@@ -33,7 +33,7 @@ describe('callbacks of a job', () => {
   const step = (body: StepStatusBody) => applyStepStatus(db, reporter, body);
   const read = (id: string) => findJob(db, fixture.organizationId, id);
 
-  it('reports move a job from queued to running to its end, and no further', async () => {
+  it('a job’s reports set its status to running and then to its end, which no later report changes', async () => {
     const jobId = await dispatchedJob();
     expect((await read(jobId)).status).toBe('queued');
     expect(await report({ jobId })).toEqual({ accepted: true, status: 'running' });
@@ -192,7 +192,7 @@ describe('callbacks of a job', () => {
     expect(rows.map(({ logSeq }) => logSeq)).toEqual([1, 2, 3, 4, 7, 6, 5, null, null]);
   });
 
-  it('log lines of concurrent requests are stored once, and the timeline has no gap', async () => {
+  it('log lines of concurrent requests are stored exactly once in the timeline', async () => {
     const jobId = await dispatchedJob();
     const entry = (seq: number) => ({ jobId, level: 'info' as const, message: `line ${seq}`, timestamp: 1, seq });
     const batch = (from: number) => Array.from({ length: 20 }, (_, at) => entry(from + at));

@@ -89,7 +89,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     expect(await findJob(fixture.harness.db, organizationId, jobId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('a job does not start on a machine whose clearing started while the dispatch waited for a lock', async () => {
+  it('no job starts on a machine from which an ended job’s processes are being removed, also if the removal starts meanwhile', async () => {
     await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'completed' });
     const next = await fixture.launch({ agentId });
     const [outcome] = await behindLock(

@@ -4,7 +4,7 @@ import type { Transaction } from '@muster/database';
 import { findPack, lockPack } from '../packs/pack-row';
 import { rejected } from '../zip/bundle-faults';
 import { zipLimits } from '../zip/zip-limits';
-import { moveDraftHead, requireHead } from './move-draft-head';
+import { setDraftHead, requireHead } from './set-draft-head';
 import { withSpool } from './spool';
 import { type DraftParts, type PreparedDraft, prepareSpooled } from './take-draft';
 import { findUpload, readUpload } from './upload-row';
@@ -68,7 +68,7 @@ export async function finalizeUpload(
     return used;
   }
   const { runtimeBundleId } = prepared!;
-  await moveDraftHead(tx, caller, { packId, runtimeBundleId, expected: body });
+  await setDraftHead(tx, caller, { packId, runtimeBundleId, expected: body });
   await tx.execute('UPDATE pack_upload SET runtime_bundle_id = $2 WHERE id = $1 AND organization_id = $3', [
     upload.id,
     runtimeBundleId,

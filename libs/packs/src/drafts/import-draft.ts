@@ -10,7 +10,7 @@ import { readDirectory } from '../zip/read-directory';
 import { type PlacedEntry, requireTiling } from '../zip/require-tiling';
 import { ZipBytes } from '../zip/zip-bytes';
 import { zipLimits } from '../zip/zip-limits';
-import { type DraftExpectation, requireHead } from './move-draft-head';
+import { type DraftExpectation, requireHead } from './set-draft-head';
 import { type Spooled, withSpool } from './spool';
 import { type DraftParts, type PreparedDraft, prepareSpooled } from './take-draft';
 

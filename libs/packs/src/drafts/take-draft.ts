@@ -6,7 +6,7 @@ import type { ObjectStorage } from '@muster/storage';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { findPack } from '../packs/pack-row';
 import { type BundleFile, checkBundle } from '../zip/check-bundle';
-import { type DraftExpectation, requireHead } from './move-draft-head';
+import { type DraftExpectation, requireHead } from './set-draft-head';
 import { type Spooled, withSpool } from './spool';
 import { storeBundle } from './store-bundle';
 

@@ -4,7 +4,7 @@ import { type Transaction, violatedConstraint } from '@muster/database';
 import { etagOf, newId, requireMatch } from '@muster/platform';
 import { lockPack } from '../packs/pack-row';
 import { type InstallationRow, lockInstallation } from './installation-row';
-import { lockVersionStage, movePointer, notInstallable } from './move-pointer';
+import { lockVersionStage, setPinnedVersion, notInstallable } from './change-pinned-version';
 
 export async function createInstallation(
   tx: Transaction,
@@ -30,7 +30,7 @@ export async function createInstallation(
     changes: { packId, name, metadata },
   });
   return versionId
-    ? movePointer(tx, caller, { id, pinnedVersionId: null }, { action: 'pin', to: versionId })
+    ? setPinnedVersion(tx, caller, { id, pinnedVersionId: null }, { action: 'pin', to: versionId })
     : lockInstallation(tx, organizationId, id);
 }
 

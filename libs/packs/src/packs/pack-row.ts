@@ -1,7 +1,7 @@
 import { noSuch } from '@muster/contracts';
 import {
   type Database,
-  hasPart,
+  hasPartSql,
   type RuntimeBundleEntity,
   type Transaction,
   type WorkflowPackEntity,
@@ -53,7 +53,7 @@ export function listPacks(
             (SELECT count(*) FROM pack_version v WHERE v.pack_id = p.id)::integer AS version_count,
             (SELECT count(*) FROM pack_installation i WHERE i.pack_id = p.id)::integer AS installation_count
      FROM ${join} WHERE p.organization_id = $1 AND ($2::uuid IS NULL OR p.id > $2)
-       AND ($4::text IS NULL OR ${hasPart("p.name || ' ' || p.worker_key", '$4')})
+       AND ($4::text IS NULL OR ${hasPartSql("p.name || ' ' || p.worker_key", '$4')})
      ORDER BY p.id LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
   );

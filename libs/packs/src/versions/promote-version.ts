@@ -4,7 +4,7 @@ import type { PackInstallationEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { emitEvent } from '@muster/webhooks';
 import { lockPack } from '../packs/pack-row';
-import { requireMove } from './stage-moves';
+import { requireStageChange } from './require-stage-change';
 import { lockVersion, readVersion, type VersionRow } from './version-row';
 
 export async function promoteVersion(
@@ -21,7 +21,7 @@ export async function promoteVersion(
   }
   await lockPack(tx, organizationId, packId);
   const version = await lockVersion(tx, organizationId, { packId, versionId });
-  requireMove(version.stage, stage);
+  requireStageChange(version.stage, stage);
   if (version.stage === 'production' && stage === 'pilot')
     await requireUnusedBeyondPilots(tx, organizationId, versionId);
   await tx.execute('UPDATE pack_version SET stage = $2 WHERE id = $1 AND organization_id = $3', [

@@ -24,7 +24,7 @@ describe("the service's clock", () => {
     expect(offBy(clock, right)).toBeLessThan(1000);
   });
 
-  it('the service’s clock does not move with a jump of the machine’s clock', () => {
+  it('a jump of the machine’s clock does not change the service’s clock', () => {
     const clock = new ServiceClock();
     const right = Date.now();
     clock.follow(readingOf(right));
@@ -57,7 +57,7 @@ describe("the service's clock", () => {
     expect(offBy(clock, right)).toBeLessThan(1000);
   });
 
-  it('the service’s clock moves to the middle of a slow reading that contradicts it', () => {
+  it('the service’s clock is set to the middle of a slow reading that contradicts it', () => {
     const clock = new ServiceClock();
     const right = Date.now();
     clock.follow(readingOf(right));

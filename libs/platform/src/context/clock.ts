@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** The time, injected so that tests can move it. */
+/** The time, injected so that tests can set it. */
 export abstract class Clock {
   abstract now(): Date;
 }

@@ -6,8 +6,8 @@ export type Handler = (message: OutboxMessage) => Promise<void>;
 /**
  * Messages that this process has just committed and handles itself, at once and without a trip through Redis. If the
  * process dies, their outbox rows ensure that they are handled later. A message goes through the queue instead if its
- * handler runs in another process, if the maximum number of handlers is running, or if it is a canary, which must prove
- * that the queue works.
+ * handler runs in another process, if the maximum number of handlers is running, or if it is a probe message, which
+ * must prove that the queue works.
  */
 @Injectable()
 export class Handoff {

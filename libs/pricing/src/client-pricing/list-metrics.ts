@@ -4,8 +4,8 @@ import {
   type BillingMetricEntity,
   type BillingMetricStepEntity,
   type Database,
-  pageWithin,
-  scanWithin,
+  pageWithinSql,
+  scanWithinSql,
 } from '@muster/database';
 import { firstIdAt, type Page } from '@muster/platform';
 import { reaches } from './pricing-models';
@@ -37,7 +37,7 @@ export function listMetrics(
   const dayFilter: string[] = [];
   if (from) dayFilter.push(`(computed_at AT TIME ZONE ${timezone})::date >= ${parameter(from)}`);
   if (to) dayFilter.push(`(computed_at AT TIME ZONE ${timezone})::date <= ${parameter(to)}`);
-  const listed = scanWithin({
+  const listed = scanWithinSql({
     from: 'billing_metric',
     columns: `id, organization_id, job_id, source, npi_count, total_claims, total_steps_before_dedup, duplicates_removed,
       claims_per_npi, charge_micros, pricing_type, block_size, price_micros, minimum_micros, computed_at`,
@@ -49,7 +49,7 @@ export function listMetrics(
   return database.query<BillingMetricEntity & object>(
     isSuper ? 'system' : { organizationId: caller.organizationId },
     // The response contains each NPI twice: in a list, and with its claims and charge.
-    pageWithin(listed, { order: 'id DESC', bytes: '4 * pg_column_size(claims_per_npi)' }),
+    pageWithinSql(listed, { order: 'id DESC', bytes: '4 * pg_column_size(claims_per_npi)' }),
     values,
   );
 }

@@ -42,7 +42,7 @@ describe('the cron rule compared with cron-parser', () => {
     expect(compared).toBeGreaterThan(100);
   });
 
-  it('nextRun runs a skipped time of day right after the gap; cron-parser adds the length of the gap', () => {
+  it('nextRun runs a time of day that daylight saving skips right after the skipped hour; cron-parser runs it an hour later', () => {
     const [expression, zone, after] = ['30 2 * * *', 'America/New_York', new Date('2026-03-08T06:00Z')] as const;
     expect(musterNext(expression, zone, after)).toBe('2026-03-08T07:00:00.000Z');
     expect(cronParserNext(expression, zone, after)).toBe('2026-03-08T07:30:00.000Z');

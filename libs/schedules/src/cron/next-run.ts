@@ -14,14 +14,14 @@ export interface NextRun {
 
 const minute = 60_000;
 const day = 86_400_000;
-/** The next 29 February can be eight years away, and much further if it must also be in a gap or on one weekday. */
+/** The next 29 February can be eight years away, and much further if it must also be on one weekday. */
 const horizonYears = 40;
 
 /**
  * Returns the first run after a time; null if there is none within `horizonYears`. Daylight saving works as in cron(8).
  * A rule with a `*` in its minute or hour field follows real time: it runs at every minute whose wall clock matches.
- * Any other rule is about times of day: a time that does not exist runs once right after the gap, and a time that
- * occurs twice runs the first time.
+ * Any other rule is about times of day: a time that daylight saving skips runs once right after the skipped hour, and a
+ * time that occurs twice runs the first time.
  */
 export function nextRun(rule: CronRule, timezone: string, after: Date): NextRun | null {
   const zone = timezoneOf(timezone);
@@ -56,7 +56,7 @@ function nextRunInRealTime(rule: CronRule, { end, offset }: Stretch, time: numbe
 
 function nextRunAtTimeOfDay(rule: CronRule, zone: Timezone, stretch: Stretch, time: number): NextRun | null {
   const { start, end, offset, before } = stretch;
-  // Right after a gap, the rule runs if it matches a skipped time.
+  // Right after the clocks were set forward, the rule runs if it matches a skipped time.
   if (time === start && offset > before && firstLocal(rule, start + before, start + offset) !== null) {
     return { at: new Date(start), shift: 'gap' };
   }

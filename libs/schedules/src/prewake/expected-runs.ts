@@ -1,7 +1,7 @@
 import type { ExpectedRun } from '@muster/agents';
 import type { Database, ScheduleEntity, Transaction } from '@muster/database';
 import { decideRun } from '../ticks/decide-tick';
-import { guardColumns, guardFactsOf, type GuardRow, guardTables } from '../ticks/guard-facts';
+import { guardColumnsSql, guardFactsOf, type GuardRow, guardTablesSql } from '../ticks/guard-facts';
 
 /** Minutes after which a scheduled time that no tick has processed is no longer expected. */
 const lateMinutes = 2;
@@ -12,14 +12,14 @@ const lateMinutes = 2;
 const pageSizes = [5, 50, 500];
 
 const nextSchedulesSql = (limit: number) => `
-  SELECT r.agent_id, r.name, r.next_run_at, ${guardColumns('r.next_run_at')}
+  SELECT r.agent_id, r.name, r.next_run_at, ${guardColumnsSql('r.next_run_at')}
   FROM unnest($1::uuid[]) AS wanted (id)
   CROSS JOIN LATERAL (
     SELECT * FROM schedule n
     WHERE n.agent_id = wanted.id AND n.enabled
       AND n.next_run_at > $2::timestamptz - interval '${lateMinutes} minutes'
     ORDER BY n.next_run_at LIMIT ${limit}) r
-  ${guardTables('r.next_run_at')}
+  ${guardTablesSql('r.next_run_at')}
   WHERE $3::uuid IS NULL OR r.organization_id = $3
   ORDER BY r.next_run_at`;
 

@@ -8,7 +8,7 @@ import {
 } from '@muster/agents';
 import type { AgentEntity, Database, OrganizationSettingsEntity, ScheduleEntity, Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
-import { guardColumns, guardFactsOf, type GuardRow, guardTables } from '../ticks/guard-facts';
+import { guardColumnsSql, guardFactsOf, type GuardRow, guardTablesSql } from '../ticks/guard-facts';
 import { decidePrewake } from './decide-prewake';
 
 /** A machine that is off while the time of one of its schedules is near. */
@@ -38,8 +38,8 @@ const sleepers = `
  * The locked schedules of one machine, in order of time. A schedule that another tick has locked is processed there.
  */
 const upcoming = `
-  SELECT r.id, r.next_run_at, r.prewoken_for, s.prewake, a.boot_ms, ${guardColumns('r.next_run_at')}
-  FROM schedule r ${guardTables('r.next_run_at')}
+  SELECT r.id, r.next_run_at, r.prewoken_for, s.prewake, a.boot_ms, ${guardColumnsSql('r.next_run_at')}
+  FROM schedule r ${guardTablesSql('r.next_run_at')}
   WHERE r.id = ANY($1) AND a.id IS NOT NULL ORDER BY r.next_run_at, r.id`;
 
 const maxSchedules = 50;

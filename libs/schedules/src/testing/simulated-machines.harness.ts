@@ -162,7 +162,7 @@ export interface FleetFigures {
   /** First attempts of scheduled runs, and the causes of the late ones. */
   scheduled: number;
   late: Record<LateBy, number>;
-  /** When the service was last down, or its clock was last moved. */
+  /** When the service was last down, or when its clock was last changed. */
   disturbedAt: number;
   spentHours: number;
   wakes: number;

@@ -16,11 +16,11 @@ export type GuardRow = GateFacts &
   };
 
 /** SQL for the month in which a time is billed. */
-const monthAt = (at: string) => `date_trunc('month', ${at} AT TIME ZONE 'UTC')::date`;
+const monthSql = (at: string) => `date_trunc('month', ${at} AT TIME ZONE 'UTC')::date`;
 
 /** SQL columns that the guards need of a schedule `r`, for a run at a time. */
-export const guardColumns = (at: string) => `
-  ${gateColumns(monthAt(at))}, r.concurrency_limit, r.idempotency_window_minutes, s.vm_auto_wake_on_job AS auto_wake, a.status,
+export const guardColumnsSql = (at: string) => `
+  ${gateColumns(monthSql(at))}, r.concurrency_limit, r.idempotency_window_minutes, s.vm_auto_wake_on_job AS auto_wake, a.status,
   a.provider, a.drain,
   (SELECT count(*)::int FROM job j WHERE j.schedule_id = r.id AND j.status IN ('queued', 'running'))
     AS runs_of_schedule,
@@ -30,17 +30,17 @@ export const guardColumns = (at: string) => `
   ARRAY(SELECT name FROM unnest(r.vault_keys) AS name WHERE NOT EXISTS
     (SELECT FROM vault_secret v WHERE v.organization_id = o.id AND v.key = name)) AS missing_secrets`;
 
-/** SQL joins for `guardColumns`. The usage counter is that of the month of the run. */
-export function guardTables(at: string): string {
+/** SQL joins for `guardColumnsSql`. The usage counter is that of the month of the run. */
+export function guardTablesSql(at: string): string {
   return `
   JOIN organization o ON o.id = r.organization_id
   JOIN organization_settings s ON s.organization_id = o.id
-  LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = ${monthAt(at)}
+  LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = ${monthSql(at)}
   LEFT JOIN agent a ON a.id = r.agent_id AND a.organization_id = o.id`;
 }
 
 const guardFactsSql = `
-  SELECT ${guardColumns('$3::timestamptz')} FROM schedule r ${guardTables('$3::timestamptz')}
+  SELECT ${guardColumnsSql('$3::timestamptz')} FROM schedule r ${guardTablesSql('$3::timestamptz')}
   WHERE r.id = $1 AND r.organization_id = $2`;
 
 /** Reads all facts that the guards need in one statement. */

@@ -1,6 +1,6 @@
 import { Clock } from '@muster/platform';
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until a test sets it. */
 export class FakeClock extends Clock {
   private time: number;
 

@@ -2,7 +2,7 @@
  * Statements for feedback, with one submission for every tenth run, and for packs, each with a version and an
  * installation.
  */
-export const feedbackAndPacks = (id: (at: string, salt: string) => string) => [
+export const feedbackAndPacks = (idSql: (at: string, salt: string) => string) => [
   `INSERT INTO feedback_submission (id, organization_id, type, status, title, description, reporter_id, created_at, updated_at)
    SELECT id, '{organization}', CASE WHEN n <= 30 THEN 'bug_report' ELSE 'feature_request' END,
           CASE WHEN n <= 60 THEN 'received' ELSE 'closed' END, 'Report ' || n, 'It was slow.',
@@ -18,19 +18,19 @@ export const feedbackAndPacks = (id: (at: string, salt: string) => string) => [
    SELECT '{organization}', CASE n WHEN 1 THEN 'usual' WHEN 2 THEN 'rare' ELSE 'process-' || n END, 'Process ' || n, at, at
    FROM house_batch`,
   `INSERT INTO workflow_pack (id, organization_id, worker_key, name, created_at, updated_at)
-   SELECT ${id('at', `'pack' || n`)}, '{organization}', 'pack-' || n, 'Pack ' || n, at, at FROM house_batch`,
+   SELECT ${idSql('at', `'pack' || n`)}, '{organization}', 'pack-' || n, 'Pack ' || n, at, at FROM house_batch`,
   `INSERT INTO pack_bundle (organization_id, digest, size)
    SELECT '{organization}', md5('{organization}' || n), 1000 FROM house_batch`,
   `INSERT INTO runtime_bundle (id, organization_id, pack_id, digest, file_count, unpacked_size, created_by, created_at, stored_at)
-   SELECT ${id('at', `'bundle' || n`)}, '{organization}', ${id('at', `'pack' || n`)}, md5('{organization}' || n), 1, 1000,
+   SELECT ${idSql('at', `'bundle' || n`)}, '{organization}', ${idSql('at', `'pack' || n`)}, md5('{organization}' || n), 1, 1000,
           'house', at, at
    FROM house_batch`,
   `INSERT INTO pack_version (id, organization_id, pack_id, number, stage, runtime_bundle_id, created_by, created_at)
-   SELECT ${id('at', `'version' || n`)}, '{organization}', ${id('at', `'pack' || n`)}, 1, 'production',
-          ${id('at', `'bundle' || n`)}, 'house', at
+   SELECT ${idSql('at', `'version' || n`)}, '{organization}', ${idSql('at', `'pack' || n`)}, 1, 'production',
+          ${idSql('at', `'bundle' || n`)}, 'house', at
    FROM house_batch`,
   `INSERT INTO pack_installation (id, organization_id, pack_id, name, pinned_version_id, created_at, updated_at)
-   SELECT ${id('at', `'installation' || n`)}, '{organization}', ${id('at', `'pack' || n`)}, 'Installation ' || n,
-          ${id('at', `'version' || n`)}, at, at
+   SELECT ${idSql('at', `'installation' || n`)}, '{organization}', ${idSql('at', `'pack' || n`)}, 'Installation ' || n,
+          ${idSql('at', `'version' || n`)}, at, at
    FROM house_batch`,
 ];

@@ -4,43 +4,43 @@ import { feedbackAndPacks } from './feedback-rows';
 // only three old rows have. {names} are replaced with the values of the house.
 
 /** SQL for the creation time of row `n` of `total`, in the year that ends now. */
-const time = (n: string, total: string) =>
+const timeSql = (n: string, total: string) =>
   `(to_timestamp({until} / 1000.0) - make_interval(secs => {days} * 86400.0 * (1 - (${n}) / ((${total}) + 1.0))))`;
 
 /** SQL for an id that the service would create at this time. */
-const id = (at: string, salt: string) =>
+const idSql = (at: string, salt: string) =>
   `overlay(overlay(overlay(md5('{organization}' || ${salt}) PLACING
      lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') FROM 1) PLACING '7' FROM 13) PLACING '8' FROM 17)::uuid`;
 
-const tempTable = (kind: string, count: string) => `
+const tempTableSql = (kind: string, count: string) => `
   DROP TABLE IF EXISTS house_${kind};
   CREATE TEMP TABLE house_${kind} AS
-  SELECT n, ${id(time('n', count), `'${kind}' || n`)} AS id, ${time('n', count)} AS at
+  SELECT n, ${idSql(timeSql('n', count), `'${kind}' || n`)} AS id, ${timeSql('n', count)} AS at
   FROM generate_series(1, greatest(1, ${count})::bigint) n`;
 
 const analyzed = ['agent', 'workflow', 'schedule', 'batch'].map((kind) => `ANALYZE house_${kind}`);
-const named = (kind: string, n: string) => `LEFT JOIN house_${kind} ON house_${kind}.n = ${n}`;
+const joinSql = (kind: string, n: string) => `LEFT JOIN house_${kind} ON house_${kind}.n = ${n}`;
 
 export const houseStatements = [
   `INSERT INTO organization (id, name) VALUES ('{organization}', 'House') ON CONFLICT DO NOTHING`,
   `INSERT INTO organization_settings (organization_id) VALUES ('{organization}') ON CONFLICT DO NOTHING`,
-  tempTable('agent', '{agents}'),
-  tempTable('workflow', '20'),
-  tempTable('schedule', 'greatest(20, {agents})'),
-  tempTable('batch', '{jobs} / 100 + 1'),
+  tempTableSql('agent', '{agents}'),
+  tempTableSql('workflow', '20'),
+  tempTableSql('schedule', 'greatest(20, {agents})'),
+  tempTableSql('batch', '{jobs} / 100 + 1'),
   ...analyzed,
   `DROP TABLE IF EXISTS house_job;
    CREATE TEMP TABLE house_job AS
-   SELECT j.n, ${id('j.at', `'job' || j.n`)} AS id, j.at, j.status, house_agent.id AS agent_id,
+   SELECT j.n, ${idSql('j.at', `'job' || j.n`)} AS id, j.at, j.status, house_agent.id AS agent_id,
           house_workflow.id AS workflow_id, house_schedule.id AS schedule_id, house_batch.id AS batch_id
-   FROM (SELECT n, ${time('n', '{jobs}')} AS at,
+   FROM (SELECT n, ${timeSql('n', '{jobs}')} AS at,
                 CASE WHEN n > {jobs} - 20 THEN 'queued' WHEN n <= 10 THEN 'cancelled' WHEN n % 20 = 7 THEN 'failed'
                 ELSE 'completed' END AS status
          FROM generate_series(1, {jobs}::bigint) n) j
-   ${named('agent', 'CASE WHEN j.n % 10 = 0 THEN 1 WHEN j.n IN (3, 13, 23) THEN {agents} ELSE 2 + j.n % greatest({agents} - 2, 1) END')}
-   ${named('workflow', 'CASE WHEN j.n IN (5, 15, 25) THEN 20 ELSE 1 + j.n % 19 END')}
-   ${named('schedule', 'CASE WHEN j.n IN (6, 16, 26) THEN 10 WHEN j.n % 3 = 0 THEN 1 + j.n % 9 END')}
-   ${named('batch', 'CASE WHEN j.n % 5 = 0 THEN 1 + j.n / 100 END')}
+   ${joinSql('agent', 'CASE WHEN j.n % 10 = 0 THEN 1 WHEN j.n IN (3, 13, 23) THEN {agents} ELSE 2 + j.n % greatest({agents} - 2, 1) END')}
+   ${joinSql('workflow', 'CASE WHEN j.n IN (5, 15, 25) THEN 20 ELSE 1 + j.n % 19 END')}
+   ${joinSql('schedule', 'CASE WHEN j.n IN (6, 16, 26) THEN 10 WHEN j.n % 3 = 0 THEN 1 + j.n % 9 END')}
+   ${joinSql('batch', 'CASE WHEN j.n % 5 = 0 THEN 1 + j.n / 100 END')}
    ORDER BY j.n`,
   'ANALYZE house_job',
   `INSERT INTO workflow (id, organization_id, name) SELECT id, '{organization}', 'Workflow ' || n FROM house_workflow`,
@@ -72,7 +72,7 @@ export const houseStatements = [
    FROM house_job ORDER BY n`,
   `INSERT INTO question (id, organization_id, job_id, agent_id, workflow_id, question_key, question, kind, status,
                          asked_at, ended_at, expires_at)
-   SELECT ${id('at', `'question' || n`)}, '{organization}', id, agent_id, workflow_id, 'one', 'Which?', 'text',
+   SELECT ${idSql('at', `'question' || n`)}, '{organization}', id, agent_id, workflow_id, 'one', 'Which?', 'text',
           CASE WHEN n % 1000 = 0 THEN 'open' WHEN n = 50 THEN 'expired' ELSE 'answered' END, at, at, at
    FROM house_job WHERE n % 5 = 0`,
   `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key, name)
@@ -154,15 +154,15 @@ export const houseStatements = [
           CASE WHEN n > {entries} / 5 * 0.75 THEN long.id END, t.at
    FROM (SELECT id FROM house_agent WHERE n = 1) a,
         (SELECT id FROM house_job WHERE n % 10 = 0 AND status = 'completed' ORDER BY n DESC LIMIT 1) long,
-        generate_series(1, {entries}::bigint / 5) n, LATERAL (SELECT ${time('n', '{entries} / 5')} AS at) t`,
+        generate_series(1, {entries}::bigint / 5) n, LATERAL (SELECT ${timeSql('n', '{entries} / 5')} AS at) t`,
   `INSERT INTO timeline_entry (agent_id, seq, recorded_at, organization_id, kind, level, message, source, at)
-   SELECT a.id, 1 + e.n / greatest({agents} - 1, 1), ${time('e.n', '{entries} * 4 / 5')}, '{organization}', 'execution', 'info',
-          'claim ' || e.n || ': opened the portal, downloaded one document', 'worker', ${time('e.n', '{entries} * 4 / 5')}
+   SELECT a.id, 1 + e.n / greatest({agents} - 1, 1), ${timeSql('e.n', '{entries} * 4 / 5')}, '{organization}', 'execution', 'info',
+          'claim ' || e.n || ': opened the portal, downloaded one document', 'worker', ${timeSql('e.n', '{entries} * 4 / 5')}
    FROM generate_series(1, {entries}::bigint * 4 / 5) e (n) JOIN house_agent a ON a.n = 2 + e.n % greatest({agents} - 1, 1)
    ORDER BY e.n`,
   `INSERT INTO timeline_head (agent_id, organization_id, last_seq, logs_since, others_since)
    SELECT agent_id, organization_id, max(seq), min(recorded_at), min(recorded_at) FROM timeline_entry
    WHERE organization_id = '{organization}' GROUP BY 1, 2`,
-  ...feedbackAndPacks(id),
+  ...feedbackAndPacks(idSql),
   'VACUUM ANALYZE',
 ];

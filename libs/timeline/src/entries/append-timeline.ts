@@ -44,11 +44,11 @@ function appendOne(tx: Transaction, { organizationId, agentId }: TimelineRef, en
 function appendMany(tx: Transaction, { organizationId, agentId }: TimelineRef, entries: TimelineEntry[]): void {
   const rows = entries.map(columnsOf);
   tx.defer(
-    `WITH head AS (${nextNumbers('$1', '$2', '$3')})
+    `WITH head AS (${nextNumbersSql('$1', '$2', '$3')})
      INSERT INTO timeline_entry
        (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
      SELECT $1, head.last_seq - $3 + e.n, $2, e.kind, e.level, e.message, e.source, e.job_id, e.data,
-            COALESCE(e.at, muster_now()), ${transactionIdOf('e.kind')}
+            COALESCE(e.at, muster_now()), ${transactionIdSql('e.kind')}
      FROM head, unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::uuid[], $9::jsonb[], $10::timestamptz[])
        WITH ORDINALITY AS e (kind, level, message, source, job_id, data, at, n)`,
     [agentId, organizationId, rows.length, ...rows[0]!.map((_, column) => rows.map((row) => row[column]))],
@@ -59,7 +59,7 @@ function appendMany(tx: Transaction, { organizationId, agentId }: TimelineRef, e
 /** Kinds of entries that the organization's stream contains: all except the output of runs and of machine setups. */
 const organizationKinds: readonly EntryKind[] = ['job', 'status', 'lifecycle'];
 const isOrganizationEvent = (kind: EntryKind) => organizationKinds.includes(kind);
-const transactionIdOf = (kind: string) =>
+const transactionIdSql = (kind: string) =>
   `CASE WHEN ${kind} IN ('${organizationKinds.join("', '")}') THEN ${currentTransaction} END`;
 
 const entryColumns = 'agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id';
@@ -68,9 +68,9 @@ const entryColumns = 'agent_id, seq, organization_id, kind, level, message, sour
 const entryRows: RowWriter = {
   one: {
     name: 'append_entry',
-    text: `WITH head AS (${nextNumbers('$1', '$2', '1')})
+    text: `WITH head AS (${nextNumbersSql('$1', '$2', '1')})
       INSERT INTO timeline_entry (${entryColumns})
-      SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${transactionIdOf('$3::text')}
+      SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${transactionIdSql('$3::text')}
       FROM head`,
   },
   many: {
@@ -86,7 +86,7 @@ const entryRows: RowWriter = {
       INSERT INTO timeline_entry (${entryColumns})
       SELECT e.agent_id, head.last_seq - count(*) OVER agent + row_number() OVER (agent ORDER BY e.position),
              e.organization_id, e.kind, e.level, e.message, e.source, e.job_id, e.data, COALESCE(e.at, muster_now()),
-             ${transactionIdOf('e.kind')}
+             ${transactionIdSql('e.kind')}
       FROM entry e JOIN head ON head.agent_id = e.agent_id
       WINDOW agent AS (PARTITION BY e.agent_id)`,
   },
@@ -105,7 +105,7 @@ function columnsOf({ kind, level, message, source, jobId, data, at }: TimelineEn
 }
 
 /** SQL that reserves `count` numbers in the agent's timeline. `last_seq` is the greatest reserved number. */
-function nextNumbers(agentId: string, organizationId: string, count: string): string {
+function nextNumbersSql(agentId: string, organizationId: string, count: string): string {
   return `INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
        VALUES (${agentId}, ${organizationId}, ${count})
        ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + excluded.last_seq RETURNING last_seq`;
@@ -116,7 +116,7 @@ function nextNumbers(agentId: string, organizationId: string, count: string): st
  * parameter `entry` contains (see entryParameter), to the timeline of the agent in the CTE `agent`. If that CTE has no
  * row, nothing is appended.
  */
-export function appendEntry(names: Record<'agent' | 'jobId' | 'organizationId' | 'entry', string>): string {
+export function appendEntrySql(names: Record<'agent' | 'jobId' | 'organizationId' | 'entry', string>): string {
   const { agent, jobId, organizationId, entry } = names;
   const field = (name: string) => `${entry}::jsonb->>'${name}'`;
   return `head AS (
@@ -141,7 +141,9 @@ export function entryParameter({ kind, level = 'info', message, source, data }: 
  * CTE `lines` (agent_id, place from 1 on, level, message, seq, at), ordered by `place`, to the timeline of the one
  * agent in the CTE `agent`. The CTE `count` contains the number of rows.
  */
-export function appendLines(names: Record<'lines' | 'agent' | 'count' | 'jobId' | 'organizationId', string>): string {
+export function appendLinesSql(
+  names: Record<'lines' | 'agent' | 'count' | 'jobId' | 'organizationId', string>,
+): string {
   const { lines, agent, count, jobId, organizationId } = names;
   return `head AS (
     INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)

@@ -1,5 +1,5 @@
 import { type AgentLogsQuery, noSuchAgent } from '@muster/contracts';
-import { type Database, hasPart, maxRowsLookedAt, pageWithin, scanWithin } from '@muster/database';
+import { type Database, hasPartSql, maxRowsLookedAt, pageWithinSql, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { EntryKind } from './append-timeline';
 import { numbersOfPeriod } from './numbers-of-period';
@@ -104,10 +104,10 @@ async function scanOnce(
   }
   if (kind) filter.push(`kind = ${placed(kind)}`);
   if (level) filter.push(`level = ${placed(level)}`);
-  if (q) filter.push(hasPart('message', placed(q)));
+  if (q) filter.push(hasPartSql('message', placed(q)));
   if (from) filter.push(`at >= ${placed(from)}`);
   if (to) filter.push(`at <= ${placed(to)}`);
-  const listed = scanWithin({
+  const listed = scanWithinSql({
     from: numbers ? periodSql(within, { ...filters, numbers }, placed) : 'timeline_entry',
     columns: 'seq, kind, level, message, source, job_id, data, at',
     within: numbers ? ['true'] : within,
@@ -117,7 +117,7 @@ async function scanOnce(
   });
   return database.queryInOrder<ScannedRow>(
     { organizationId },
-    pageWithin(listed, {
+    pageWithinSql(listed, {
       order: `seq ${order}`,
       bytes: 'octet_length(message) + COALESCE(octet_length(data::text), 0)',
     }),
@@ -161,10 +161,10 @@ function periodSql(
   if (to) inTime.push(`recorded_at <= ${placed(new Date(Date.parse(to) + hourMs))}`);
   // Each part has its own limit, so that Postgres reads the part in the order of an index instead of sorting the whole
   // period.
-  const listed = (conditions: string[]) =>
+  const entriesSql = (conditions: string[]) =>
     `(SELECT seq, kind, level, message, source, job_id, data, at FROM timeline_entry
       WHERE ${conditions.join(' AND ')} ORDER BY seq ${order} LIMIT ${maxRowsLookedAt})`;
-  return `(${listed([...within, ...inTime])} UNION ALL ${listed([
+  return `(${entriesSql([...within, ...inTime])} UNION ALL ${entriesSql([
     ...within,
     `recorded_at - at NOT BETWEEN ${hourAhead} AND ${hourBehind}`,
   ])}) entry`;

@@ -16,8 +16,8 @@ export async function numbersOfPeriod(
   const placed = (value: unknown) => `$${values.push(value)}`;
   const [numbers] = await database.query<{ after: string; upto: string }>(
     { organizationId },
-    `SELECT (${from ? lastNumberBefore(Date.parse(from) - slackMs, placed, lowest) : lowest})::text AS after,
-            (${to ? lastNumberBefore(Date.parse(to) + slackMs, placed, highest) : highest})::text AS upto`,
+    `SELECT (${from ? lastNumberBeforeSql(Date.parse(from) - slackMs, placed, lowest) : lowest})::text AS after,
+            (${to ? lastNumberBeforeSql(Date.parse(to) + slackMs, placed, highest) : highest})::text AS upto`,
     values,
   );
   return numbers!;
@@ -31,7 +31,7 @@ const highest = '9223372036854775807';
  * SQL for the last number that was assigned before the time, or for the number before the first one of that month. If
  * the agent has no entry in that month, the result is `unknown`.
  */
-function lastNumberBefore(time: number, placed: (value: unknown) => string, unknown: string): string {
+function lastNumberBeforeSql(time: number, placed: (value: unknown) => string, unknown: string): string {
   const at = new Date(time);
   const month = (ahead: number) => placed(new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + ahead, 1)));
   const ofMonth = `agent_id = $2 AND organization_id = $1 AND recorded_at >= ${month(0)} AND recorded_at < ${month(1)}`;

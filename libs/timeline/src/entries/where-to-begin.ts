@@ -17,7 +17,7 @@ export interface Beginning {
  * Decides where a stream starts: after the last entry that the reader has seen, or now. A stream cannot resume from a
  * number that is smaller than all stored ones, because entries after it were deleted. It also cannot resume from a
  * number that does not exist yet, because the database was restored from a backup. In both cases a resync event reports
- * the gap. Entries that were deleted together with their job are not a gap.
+ * that entries are missing. Entries that were deleted together with their job do not count as missing.
  */
 export function whereToBegin(lastEventId: string | undefined, { oldest, latest }: StoredRange): Beginning {
   if (lastEventId === undefined) return { seq: latest };

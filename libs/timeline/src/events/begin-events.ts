@@ -19,7 +19,7 @@ export interface EventBeginning {
 /**
  * Decides where an organization's stream starts: after the last event that the reader has seen, or now. A stream cannot
  * resume from a cursor that is older than the stored events. It also cannot resume from a cursor that does not exist
- * yet, because the database was restored from a backup. In both cases a resync event reports the gap.
+ * yet, because the database was restored from a backup. In both cases a resync event reports that events are missing.
  */
 export async function beginEvents(
   database: Database,

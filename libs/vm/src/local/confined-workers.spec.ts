@@ -93,8 +93,8 @@ describe('a worker with the best available confinement', () => {
   });
 });
 
-describe('the folders of a practice', () => {
-  it('a practice’s folders are those that the variables name, without system folders', () => {
+describe('the folders of an organization', () => {
+  it('an organization’s folders are those that the variables name, without system folders', () => {
     const { env, ownerReadable } = imagingEnvironment({
       IMAGING_ROOT: '/mnt/images',
       IMAGING_ALLOWED_ROOTS: '/mnt/images; /srv/more/old;relative',
@@ -115,7 +115,7 @@ describe('the folders of a practice', () => {
   });
 
   (isRoot && mapsOwners ? it : it.skip)(
-    'a practice’s folders can be read with the permissions of their owner, and not written',
+    'an organization’s folders can be read with the permissions of their owner but not written',
     async () => {
       const [root, imageFolder] = [await folder(), await folder()];
       await chmod(root, 0o711);

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { imagingEnvironment } from './imaging-environment';
 
-describe('the paths of a practice that local workers can read', () => {
+describe('the paths of an organization that local workers can read', () => {
   const ownerReadable = (env: Record<string, string>) => imagingEnvironment(env).ownerReadable;
 
   it.each([
@@ -30,7 +30,7 @@ describe('the paths of a practice that local workers can read', () => {
     expect(ownerReadable).toEqual([root, '/a/b']);
   });
 
-  it('the relative path of a practice’s database starts at the service’s working directory', () => {
+  it('the relative path of an organization’s patient database starts at the service’s working directory', () => {
     const { env, ownerReadable } = imagingEnvironment({ PRACTICE_DATABASE: 'sqlite:///practice/patients.db' });
     expect(env['PRACTICE_DATABASE']).toBe(`sqlite:///${resolve('practice/patients.db')}`);
     expect(ownerReadable).toEqual([resolve('practice')]);

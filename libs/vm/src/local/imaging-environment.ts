@@ -16,7 +16,7 @@ const systemFolders = new Set([
 
 export interface ImagingEnvironment {
   env: Record<string, string>;
-  /** Paths of the practice's files and of its database. */
+  /** Paths of the organization's files and of its patient database. */
   ownerReadable: string[];
   /** Paths of Pillow, which may be in a hidden folder. */
   needed: string[];
@@ -60,7 +60,7 @@ function sqliteFile(practiceDatabase = ''): string | null {
   return path ? resolve(path) : null;
 }
 
-/** Removes relative paths and system folders: /images is a practice's folder; /tmp and / are not. */
+/** Removes relative paths and system folders: /images is an organization's folder; /tmp and / are not. */
 function pathsOf(paths: string[]): string[] {
   return [...new Set(paths.filter((path) => isAbsolute(path) && !isSystemFolder(path)))];
 }

@@ -31,7 +31,10 @@ export interface SupervisionOptions {
   baseEnv: Record<string, string>;
   /** Files with secrets, which no worker may read. The service's own folders are always hidden. */
   secretPaths?: string[];
-  /** Further paths that every worker may read (a practice's files), and paths that it must be able to read (Pillow). */
+  /**
+   * Further paths that every worker may read (the organization's files), and paths that it must be able to read
+   * (Pillow).
+   */
   ownerReadable?: string[];
   needed?: string[];
   /** Confinement of the workers. If absent, the best one that is available. */

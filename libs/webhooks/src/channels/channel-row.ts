@@ -1,7 +1,7 @@
 import { noSuch } from '@muster/contracts';
 import {
   type Database,
-  hasPart,
+  hasPartSql,
   type Transaction,
   type WebhookAttemptEntity,
   type WebhookDeliveryEntity,
@@ -59,7 +59,7 @@ export function listChannels(
     { organizationId },
     `SELECT ${columns}, ${lastAttempt} FROM webhook_endpoint w
      WHERE w.organization_id = $1 AND w.name IS NOT NULL AND ($2::uuid IS NULL OR w.id > $2)
-       AND ($4::text IS NULL OR ${hasPart('w.name', '$4')})
+       AND ($4::text IS NULL OR ${hasPartSql('w.name', '$4')})
      ORDER BY w.id LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
     'list_channels',

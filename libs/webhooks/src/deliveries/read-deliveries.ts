@@ -1,7 +1,7 @@
 import { AppError, type DeliveryStatus, type WebhookType } from '@muster/contracts';
 import {
   type Database,
-  scanWithin,
+  scanWithinSql,
   type WebhookAttemptEntity,
   type WebhookDeliveryEntity,
   type WebhookEventEntity,
@@ -44,7 +44,7 @@ export async function listDeliveries(
   if (filter.type) filters.push(`type = ${placed(filter.type)}`);
   const limit = placed(page.limit + 1);
   const from = 'webhook_delivery';
-  const listed = scanWithin({ from, columns: 'id', within, filter: filters, order: 'id DESC', limit });
+  const listed = scanWithinSql({ from, columns: 'id', within, filter: filters, order: 'id DESC', limit });
   return database.query<DeliveryRow>(
     { organizationId },
     `SELECT ${columns}, p.matches, p.scan_end FROM (${listed}) p

@@ -1,5 +1,5 @@
 import { noSuch } from '@muster/contracts';
-import { type Database, hasPart, type Transaction, type WebhookEndpointEntity } from '@muster/database';
+import { type Database, hasPartSql, type Transaction, type WebhookEndpointEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 
 /** A webhook endpoint. Rows with a name are notification channels, which have their own routes. */
@@ -39,7 +39,7 @@ export function listEndpoints(
   return database.query<EndpointRow>(
     { organizationId },
     `${select} WHERE organization_id = $1 AND name IS NULL AND ($2::uuid IS NULL OR id > $2)
-       AND ($4::text IS NULL OR ${hasPart("concat_ws(' ', url, description)", '$4')})
+       AND ($4::text IS NULL OR ${hasPartSql("concat_ws(' ', url, description)", '$4')})
      ORDER BY id LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
     'list_webhook_endpoints',

@@ -1,5 +1,5 @@
 import type { OutboxMessage } from '@muster/contracts';
-import { insertFrom, messageWithValues, type Transaction } from '@muster/database';
+import { insertMessageFromSql, messageWithValues, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { TypedDetails, TypedEvents } from './event-details';
 
@@ -81,7 +81,7 @@ export function eventParts({ source, subject, details, organization, type, offse
       SELECT $${offset + 1}::uuid, ${organization}, '${type}', ${subject}, '${JSON.stringify(details)}'::jsonb,
         ${nextSequence(subject)} FROM ${source}
       WHERE ${isWanted(organization, `'${type}'`)} RETURNING id),
-    webhook_event_enqueued AS (${insertFrom('webhook_event_inserted', offset + 1)})`;
+    webhook_event_enqueued AS (${insertMessageFromSql('webhook_event_inserted', offset + 1)})`;
 }
 
 type EventParts = TypedDetails & {

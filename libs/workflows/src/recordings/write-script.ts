@@ -57,11 +57,11 @@ export function playSteps({ name, steps }: Pick<Flow, 'name' | 'steps'>): string
 
 /** Adds lines that stop a run before a step that needs a review, until a person has confirmed the step. */
 function withReviewGuard(step: Step, written: string): string {
-  return step['review'] === 'needed' ? `${reviewGuard(step)}\n${written}` : written;
+  return step['review'] === 'needed' ? `${reviewGuardCode(step)}\n${written}` : written;
 }
 
 /** Returns the lines that stop the run. confirmStep finds them in stored scripts by their exact text. */
-export function reviewGuard(step: Step): string {
+export function reviewGuardCode(step: Step): string {
   const { id, confidence } = step;
   const sure = typeof confidence === 'number' ? ` with a confidence of ${confidence}` : '';
   const message =

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { hasRole, type PackStage, roleForStage, stageMoves } from '@muster/contracts/words';
+import { hasRole, type PackStage, roleForStage, allowedStageChanges } from '@muster/contracts/words';
 import { type PackVersion, versionsPromote, type WorkflowPack } from '../../api/generated';
 import { useMe } from '../../api/session';
 import { Dialog } from '../../ui/dialog';
@@ -16,32 +16,32 @@ export function VersionMenu({ pack, version }: { pack: WorkflowPack; version: Pa
   const { role } = useMe().user;
   const [asked, setAsked] = useState<PackStage | null>(null);
   const { packId, versionId, number, stage } = version;
-  const moves = stageMoves[stage].filter((to) => hasRole(role, 'member') && hasRole(role, roleForStage(to)));
+  const allowed = allowedStageChanges[stage].filter((to) => hasRole(role, 'member') && hasRole(role, roleForStage(to)));
   return (
     <>
       <ActionMenu
         name={`version ${number}`}
         actions={[
-          ...moves.map((to) => ({ label: verbOf(stage, to), danger: to === 'archived', run: () => setAsked(to) })),
+          ...allowed.map((to) => ({ label: verbOf(stage, to), danger: to === 'archived', run: () => setAsked(to) })),
           {
             label: 'Export',
             run: () => location.assign(`/api/workflow-packs/${packId}/versions/${versionId}/export`),
           },
         ]}
       />
-      {asked && <MoveDialog pack={pack} version={version} to={asked} close={() => setAsked(null)} />}
+      {asked && <StageDialog pack={pack} version={version} to={asked} close={() => setAsked(null)} />}
     </>
   );
 }
 
-interface MoveProps {
+interface StageDialogProps {
   pack: WorkflowPack;
   version: PackVersion;
   to: PackStage;
   close: () => void;
 }
 
-function MoveDialog({ pack, version, to, close }: MoveProps) {
+function StageDialog({ pack, version, to, close }: StageDialogProps) {
   const client = useQueryClient();
   const { versionId, stage } = version;
   const verb = verbOf(stage, to);

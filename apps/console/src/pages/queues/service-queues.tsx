@@ -9,7 +9,7 @@ import { Panel, Skeleton } from '../../ui/page';
 import { PlainTable } from '../../ui/table/plain-table';
 import { toast } from '../../ui/toast';
 
-/** The service's queues over all organizations, and canaries that prove that each queue is processed. */
+/** The service's queues over all organizations, and the probe messages that prove that each queue is processed. */
 export function ServiceQueues() {
   const client = useQueryClient();
   const queryKey = ['queues', 'service'];

@@ -155,7 +155,7 @@ async function readNewEntries(known: State | null, source: Source): Promise<Stat
     saveCursor(marks, page);
     const met = unseen.length < page.entries.length;
     if (met || page.nextCursor === null) break;
-    // Too many new entries to close the gap: the window restarts with them.
+    // There are too many new entries to keep the old ones too, so the window restarts with the new ones.
     if (fresh.length > maxKeptEntries) return { ...nothing, entries: fresh.reverse(), older: page.nextCursor, marks };
     cursor = page.nextCursor;
   }

@@ -1,14 +1,14 @@
 import type { SessionStatus } from '@muster/contracts';
 
-interface MoveRow {
+interface StatusChangeRow {
   from: readonly SessionStatus[];
   to: SessionStatus;
 }
 
 const openStatuses = ['queued', 'running', 'paused', 'resumed'] as const satisfies readonly SessionStatus[];
 
-/** The life cycle of a session: every allowed change of its status, by name. Only moveSession changes a status. */
-export const sessionMoves = {
+/** All allowed changes of a session's status, by name. Only `changeSessionStatus` changes it. */
+export const sessionStatusChanges = {
   /** The session's browser is open. */
   begin: { from: ['queued'], to: 'running' },
   /** The session waits for a person. */
@@ -20,9 +20,9 @@ export const sessionMoves = {
   complete: { from: ['running'], to: 'completed' },
   fail: { from: openStatuses, to: 'failed' },
   cancel: { from: openStatuses, to: 'cancelled' },
-} as const satisfies Record<string, MoveRow>;
+} as const satisfies Record<string, StatusChangeRow>;
 
-export type SessionMove = keyof typeof sessionMoves;
+export type SessionStatusChange = keyof typeof sessionStatusChanges;
 
 export function isOpen(status: SessionStatus): boolean {
   return (openStatuses as readonly SessionStatus[]).includes(status);

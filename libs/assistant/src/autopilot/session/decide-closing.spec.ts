@@ -18,7 +18,7 @@ describe('decideClosing', () => {
     expect(action({ booted: true, closeStep: 3 })).toBe('finish');
   });
 
-  it('the browser of a cancelled session is closed twice, then its machine is rebooted unless it is external', () => {
+  it('a cancelled session’s machine is rebooted after two close commands without a confirmation, unless it is external', () => {
     expect(action({})).toBe('again');
     expect(action({ closeStep: 2 })).toBe('reboot');
     expect(action({ closeStep: 2, provider: 'external' })).toBe('wait');

@@ -7,7 +7,7 @@ import { issueClose } from '../steps/session-commands';
 import type { Work } from '../steps/work';
 import { decideClosing } from './decide-closing';
 import { makeWorkflow } from './make-workflow';
-import { moveSession } from './move-session';
+import { changeSessionStatus } from './change-session-status';
 
 type Agent = Pick<AgentEntity, 'status' | 'provider'> & { booted: boolean };
 
@@ -76,7 +76,7 @@ const recheckDelayMs = 5000;
 
 async function rebootForClosing({ tx, session }: Work, reason: string): Promise<void> {
   const { organizationId, agentId } = session;
-  const moved = await moveAgent(tx, {
+  const isRebooting = await moveAgent(tx, {
     organizationId,
     agentId,
     move: 'recovery_reboot',
@@ -84,22 +84,22 @@ async function rebootForClosing({ tx, session }: Work, reason: string): Promise<
     source: 'watchdog',
     reason,
   });
-  if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
+  if (isRebooting) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
   session.closeStep += 1;
   session.dueAt = new Date(session.now.getTime() + recheckDelayMs);
 }
 
 /**
- * Moves a session to a terminal status; no other code does. The same transaction creates the workflow of a completed
+ * Sets a session's terminal status; no other code does. The same transaction creates the workflow of a completed
  * session and releases the agent.
  */
 export async function finishEnding(work: Work): Promise<void> {
   const { tx, session } = work;
   const { to, error, code } = session.ending!;
   if (to === 'completed') session.workflowId = await makeWorkflow(work);
-  const move = { completed: 'complete', failed: 'fail', cancelled: 'cancel' } as const;
+  const changes = { completed: 'complete', failed: 'fail', cancelled: 'cancel' } as const;
   const reason = error ?? { completed: 'all its steps are done', failed: 'it failed', cancelled: 'on request' }[to];
-  await moveSession(tx, session, { move: move[to], source: 'dispatcher', reason, error, code });
+  await changeSessionStatus(tx, session, { change: changes[to], source: 'dispatcher', reason, error, code });
   session.phase = 'over';
   session.commandId = null;
   session.dueAt = null;

@@ -1,7 +1,7 @@
 import { type PauseReason, shortened } from '@muster/contracts';
 import { maxPauseMs } from '../steps/session-commands';
 import type { Work } from '../steps/work';
-import { moveSession } from './move-session';
+import { changeSessionStatus } from './change-session-status';
 
 const maxQuestionLength = 4000;
 
@@ -14,8 +14,8 @@ export async function pauseSession(
 ): Promise<void> {
   const question = shortened(text, maxQuestionLength);
   const screenshotKey = session.look?.screenshotKey ?? null;
-  await moveSession(tx, session, {
-    move: 'pause',
+  await changeSessionStatus(tx, session, {
+    change: 'pause',
     source: 'dispatcher',
     reason: question,
     pausedFor: { reason, question, screenshotKey },

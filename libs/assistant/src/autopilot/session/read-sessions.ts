@@ -4,8 +4,8 @@ import {
   type AutopilotSessionEntity,
   type AutopilotStepEntity,
   type Database,
-  hasPart,
-  scanWithin,
+  hasPartSql,
+  scanWithinSql,
 } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { noSuchSession } from './session-row';
@@ -68,11 +68,11 @@ export function listSessions(
   if (q) {
     const text = placeholder(q);
     filters.push(
-      `(id::text = lower(${text}) OR ${hasPart("COALESCE(task->>'title', intent)", text)} OR ${hasPart('error', text)})`,
+      `(id::text = lower(${text}) OR ${hasPartSql("COALESCE(task->>'title', intent)", text)} OR ${hasPartSql('error', text)})`,
     );
   }
   const limit = placeholder(page.limit + 1);
-  const listed = scanWithin({
+  const listed = scanWithinSql({
     from: 'autopilot_session',
     columns: 'id',
     within,

@@ -4,7 +4,7 @@ import type { Transaction } from '@muster/database';
 import { appendStepEvent } from '../steps/start-next-step';
 import type { Work } from '../steps/work';
 import { saveSession, saveStep } from './save-session';
-import { moveSession } from './move-session';
+import { changeSessionStatus } from './change-session-status';
 import { readSteps, requireSession, type StepRow } from './session-row';
 
 interface Resumption {
@@ -41,7 +41,7 @@ export async function resumeSession(
   for (const each of new Set([current, ...(step ? [step] : [])])) saveStep(tx, each);
   session.passed = steps.filter(({ status }) => status === 'passed').length;
   const by = sourceOf(caller);
-  await moveSession(tx, session, { move: 'resume', source: by, reason: reasonOf(stepOverride, step) });
+  await changeSessionStatus(tx, session, { change: 'resume', source: by, reason: reasonOf(stepOverride, step) });
   session.phase = 'begin';
   session.dueAt = session.now;
   saveSession(tx, session);

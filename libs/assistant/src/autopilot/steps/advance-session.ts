@@ -11,7 +11,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { isOpen } from '../session/autopilot-life';
 import { beginEnding, finishIfOff, applyCloseResult } from '../session/end-session';
 import { insertSteps, saveSession, saveStep } from '../session/save-session';
-import { moveSession } from '../session/move-session';
+import { changeSessionStatus } from '../session/change-session-status';
 import { pauseSession } from '../session/pause-session';
 import { activeMsOf, lockSession, readSteps, type SessionRow } from '../session/session-row';
 import { requireInputs } from '../session/start-session';
@@ -172,8 +172,8 @@ async function advancePhase(work: Work): Promise<ModelRequest | void> {
       return applyOpenResult(work, answered);
     case 'begin':
       if (status === 'resumed') {
-        await moveSession(tx, session, {
-          move: 'continue',
+        await changeSessionStatus(tx, session, {
+          change: 'continue',
           source: 'dispatcher',
           reason: 'it continues where it paused',
         });

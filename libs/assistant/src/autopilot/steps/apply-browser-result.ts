@@ -1,7 +1,7 @@
 import { appendTimeline } from '@muster/timeline';
 import { type PageLooked, type SessionOpened, shortened } from '@muster/contracts';
 import { beginEnding } from '../session/end-session';
-import { moveSession } from '../session/move-session';
+import { changeSessionStatus } from '../session/change-session-status';
 import { pauseSession } from '../session/pause-session';
 import type { EndedCommand } from './ended-command';
 import { issueLook } from './session-commands';
@@ -27,8 +27,8 @@ export async function applyOpenResult(work: Work, { status, output, error, code 
   if (startError) recordStartError(work, startError);
   if (session.status === 'queued') {
     const { maxSteps } = session;
-    await moveSession(tx, session, {
-      move: 'begin',
+    await changeSessionStatus(tx, session, {
+      change: 'begin',
       source: 'dispatcher',
       reason: `its browser is open (${maxSteps} steps at most)`,
     });

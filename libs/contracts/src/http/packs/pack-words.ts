@@ -4,8 +4,8 @@ import type { Role } from '../roles';
 export const packStages = ['draft', 'internal_verified', 'pilot', 'production', 'deprecated', 'archived'] as const;
 export type PackStage = (typeof packStages)[number];
 
-/** Stages to which a version may move from each stage. */
-export const stageMoves: Record<PackStage, readonly PackStage[]> = {
+/** For each stage of a version, the stages to which it may be changed. */
+export const allowedStageChanges: Record<PackStage, readonly PackStage[]> = {
   draft: ['internal_verified', 'archived'],
   internal_verified: ['pilot', 'draft', 'archived'],
   pilot: ['production', 'internal_verified', 'archived'],
@@ -14,7 +14,7 @@ export const stageMoves: Record<PackStage, readonly PackStage[]> = {
   archived: [],
 };
 
-/** Returns the role that a move to the stage requires. Stages that affect every installation require an admin. */
+/** Returns the role that may set the stage. Stages that affect every installation require an admin. */
 export function roleForStage(to: PackStage): Role {
   return ['production', 'deprecated', 'archived'].includes(to) ? 'admin' : 'member';
 }

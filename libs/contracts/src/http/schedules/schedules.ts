@@ -22,7 +22,7 @@ export type MisfirePolicy = (typeof misfirePolicies)[number];
 export const tickOutcomes = ['launched', 'skipped', 'failed'] as const;
 export type TickOutcome = (typeof tickOutcomes)[number];
 
-/** Reasons why a tick launched no run. */
+/** Reasons why a due schedule started no run. */
 export const skipReasons = [
   'not_due',
   'disabled',

@@ -9,7 +9,7 @@ import { useUrlState } from '../../../ui/table/use-url-state';
 import { Earlier } from './earlier';
 import { Pictures } from './pictures';
 
-/** Converts image files of a practice to images that a browser can show. */
+/** Converts image files of a customer to images that a browser can show. */
 export function Conversion({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
   const [{ imagesId }, change] = useUrlState();
   const client = useQueryClient();

@@ -2,12 +2,12 @@ import { audit } from '@muster/access';
 import type { LifecycleSource } from '@muster/contracts';
 import type { AutopilotPause, AutopilotSessionEntity, Transaction } from '@muster/database';
 import { emitEvent } from '@muster/webhooks';
-import { type SessionMove, sessionMoves } from './autopilot-life';
+import { type SessionStatusChange, sessionStatusChanges } from './autopilot-life';
 import { appendSessionEvent } from './session-events';
 import { activeMsOf, type SessionRow } from './session-row';
 
-interface MoveFacts {
-  move: SessionMove;
+interface StatusChangeFacts {
+  change: SessionStatusChange;
   source: LifecycleSource;
   /** Reason that is shown to people. */
   reason: string;
@@ -16,17 +16,21 @@ interface MoveFacts {
   code?: string | null;
 }
 
-type Moved = Pick<AutopilotSessionEntity, 'status' | 'pausedFor' | 'activeMs' | 'activeSince'>;
+type ChangedSession = Pick<AutopilotSessionEntity, 'status' | 'pausedFor' | 'activeMs' | 'activeSince'>;
 
 /**
  * Changes a session's status if its current status allows that. One statement sets the status, the reason of a pause
  * and the times. Returns false if the current status does not allow the change.
  */
-export async function moveSession(tx: Transaction, session: SessionRow, facts: MoveFacts): Promise<boolean> {
-  const { move, source, reason, pausedFor = null, error = null, code = null } = facts;
-  const { from, to } = sessionMoves[move];
+export async function changeSessionStatus(
+  tx: Transaction,
+  session: SessionRow,
+  facts: StatusChangeFacts,
+): Promise<boolean> {
+  const { change, source, reason, pausedFor = null, error = null, code = null } = facts;
+  const { from, to } = sessionStatusChanges[change];
   const { id, organizationId, status: previous } = session;
-  const [moved] = await tx.query<Moved>(
+  const [changed] = await tx.query<ChangedSession>(
     `UPDATE autopilot_session SET status = $3, paused_for = $4,
        active_ms = $5, active_since = CASE WHEN $3 = 'running' THEN muster_now() END,
        started_at = CASE WHEN $3 = 'running' THEN COALESCE(started_at, muster_now()) ELSE started_at END,
@@ -35,8 +39,8 @@ export async function moveSession(tx: Transaction, session: SessionRow, facts: M
     [id, from, to, pausedFor && JSON.stringify(pausedFor), activeMsOf(session), isEnd(to), error, code],
     'move_autopilot_session',
   );
-  if (!moved) return false;
-  Object.assign(session, moved);
+  if (!changed) return false;
+  Object.assign(session, changed);
   const pause = pausedFor ? { reason: pausedFor.reason, question: pausedFor.question } : null;
   appendSessionEvent(tx, session, {
     type: 'session',

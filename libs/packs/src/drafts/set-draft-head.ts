@@ -28,7 +28,7 @@ export function requireHead(
 }
 
 /** Makes a stored bundle the draft head. The lock of the pack serializes concurrent calls. */
-export async function moveDraftHead(
+export async function setDraftHead(
   tx: Transaction,
   caller: Principal,
   { packId, runtimeBundleId, expected }: { packId: string; runtimeBundleId: string; expected: DraftExpectation },
@@ -36,12 +36,12 @@ export async function moveDraftHead(
   const { organizationId } = caller;
   const pack = await lockPack(tx, organizationId, packId);
   requireHead(pack, expected);
-  const moved = await tx.execute(
+  const updated = await tx.execute(
     `UPDATE runtime_bundle SET stored_at = muster_now(), base_runtime_bundle_id = $3
      WHERE id = $1 AND organization_id = $2 AND stored_at IS NULL`,
     [runtimeBundleId, organizationId, pack.draftRuntimeBundleId],
   );
-  if (moved === 0) throw new AppError('service_unavailable', { detail: 'The upload took too long; try again.' });
+  if (updated === 0) throw new AppError('service_unavailable', { detail: 'The upload took too long; try again.' });
   tx.defer('UPDATE runtime_bundle SET replaced_at = muster_now() WHERE id = $1 AND organization_id = $2', [
     pack.draftRuntimeBundleId,
     organizationId,

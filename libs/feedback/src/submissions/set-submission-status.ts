@@ -9,7 +9,7 @@ interface SubmissionRef {
 }
 
 /** Updates a submission’s status and adds the change to its history. The caller holds the row lock. */
-export async function moveSubmission(
+export async function setSubmissionStatus(
   tx: Transaction,
   { from, ...submission }: SubmissionRef & { from: FeedbackStatus },
   { status, at, source }: { status: FeedbackStatus; at: Date; source: FeedbackSource },

@@ -21,7 +21,7 @@ export const objectQueries: Record<string, string> = {
   'runtime_bundle.id': `SELECT 'packs/' || organization_id || '/manifests/' || id || '.json' FROM runtime_bundle`,
 };
 
-export async function namedObjects(client: Client): Promise<string[]> {
+export async function readObjectKeys(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ key: string }>(`${Object.values(objectQueries).join('\nUNION ')}`);
   return rows.map(({ key }) => key);
 }

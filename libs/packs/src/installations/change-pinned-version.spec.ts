@@ -2,7 +2,7 @@ import type { Principal } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
 import { behindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
-import { rollBackInstallation } from './move-pointer';
+import { rollBackInstallation } from './change-pinned-version';
 
 describe('rollBackInstallation', () => {
   let harness: Harness;
@@ -24,12 +24,12 @@ describe('rollBackInstallation', () => {
       (tx) => tx.query('SELECT FROM pack_installation WHERE id = $1 FOR UPDATE', [installationId]),
       () => [rollBack(), rollBack()],
     );
-    const moves = await harness.db.query(
+    const changes = await harness.db.query(
       'system',
       'SELECT from_version_id, to_version_id FROM pack_installation_move WHERE installation_id = $1 ORDER BY moved_at, id',
       [installationId],
     );
-    expect(moves).toEqual([
+    expect(changes).toEqual([
       { fromVersionId: pinned, toVersionId: previous },
       { fromVersionId: previous, toVersionId: pinned },
     ]);

@@ -43,17 +43,17 @@ export type WorkItem = Pick<
   };
 
 /** Leases a due work item; null if it is not due or leased by another process. */
-export function claimWorkItem(database: Database, id: string, leaseMs: number): Promise<WorkItem | null> {
+export function leaseWorkItem(database: Database, id: string, leaseMs: number): Promise<WorkItem | null> {
   return database.transaction('system', async (tx) => {
     const [item] = await tx.query<Omit<WorkItem, 'links'>>(
-      `WITH claimed AS (
+      `WITH leased AS (
          UPDATE feedback_work_item SET lease = $2, leased_until = muster_now() + $3 * interval '1 millisecond'
          WHERE submission_id = $1 AND due_at <= muster_now() AND (leased_until IS NULL OR leased_until < muster_now())
          RETURNING *)
        SELECT s.id, s.organization_id, s.type, s.status, s.title, s.description, s.steps, s.url, s.agent_id,
          s.workflow_id, s.job_id, s.severity AS reported_severity, w.severity, w.component, w.summary, w.duplicates,
          w.enriched_by, w.armed, w.lease
-       FROM claimed w JOIN feedback_submission s ON s.id = w.submission_id`,
+       FROM leased w JOIN feedback_submission s ON s.id = w.submission_id`,
       [id, newId(), leaseMs],
     );
     if (!item) return null;

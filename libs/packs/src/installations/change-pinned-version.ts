@@ -6,7 +6,7 @@ import { emitEvent } from '@muster/webhooks';
 import { noSuchVersion } from '../versions/version-row';
 import { type InstallationRow, lockInstallation } from './installation-row';
 
-interface MoveRequest {
+interface PinChangeRequest {
   reason?: string;
   ifMatch?: string;
 }
@@ -16,14 +16,14 @@ export async function pinInstallation(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { versionId, reason, ifMatch }: MoveRequest & { versionId: string },
+  { versionId, reason, ifMatch }: PinChangeRequest & { versionId: string },
 ): Promise<InstallationRow> {
   const installation = await lockInstallation(tx, caller.organizationId, id);
   requireMatch(ifMatch, etagOf(installation.version));
   const stage = await lockVersionStage(tx, caller, { packId: installation.packId, versionId });
   if (installation.pinnedVersionId === versionId) return installation;
   if (!isInstallable(stage)) throw notInstallable(stage);
-  return movePointer(tx, caller, installation, { action: 'pin', to: versionId, reason });
+  return setPinnedVersion(tx, caller, installation, { action: 'pin', to: versionId, reason });
 }
 
 /**
@@ -34,7 +34,7 @@ export async function rollBackInstallation(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { reason, ifMatch }: MoveRequest,
+  { reason, ifMatch }: PinChangeRequest,
 ): Promise<{ installation: InstallationRow; queuedJobs: string[] }> {
   const { organizationId } = caller;
   const before = await lockInstallation(tx, organizationId, id);
@@ -43,7 +43,7 @@ export async function rollBackInstallation(
   if (!to) throw new AppError('no_previous_version', { detail: 'The installation has no previous version.' });
   const stage = await lockVersionStage(tx, caller, { packId, versionId: to });
   if (stage === 'archived') throw notInstallable(stage);
-  const installation = await movePointer(tx, caller, before, { action: 'rollback', to, reason });
+  const installation = await setPinnedVersion(tx, caller, before, { action: 'rollback', to, reason });
   const jobs = await tx.query<Pick<JobEntity, 'id'>>(
     `SELECT id FROM job
      WHERE workflow_pack_installation_id = $1 AND organization_id = $2 AND status = 'queued'
@@ -75,7 +75,7 @@ export function notInstallable(stage: string): AppError {
   });
 }
 
-export async function movePointer(
+export async function setPinnedVersion(
   tx: Transaction,
   caller: Principal,
   { id, pinnedVersionId: from }: Pick<InstallationRow, 'id' | 'pinnedVersionId'>,
