@@ -53,7 +53,7 @@ describe('data of another version', () => {
     expect(await query('SELECT name FROM schema_migration WHERE name = ANY($1)', [newest])).toEqual([]);
   });
 
-  it('data of an older version is backed up and migrated, and the version is stored', async () => {
+  it('data of an older version is backed up before its migration, which stores the new version', async () => {
     expect(await upgradeData(input())).toEqual(newest);
     expect(lines).toHaveLength(2);
     expect(await readFile(join(dataDir, 'version'), 'utf8')).toMatch(/^\d+\.\d+\.\d+\n$/);
@@ -62,7 +62,7 @@ describe('data of another version', () => {
     expect(lines).toHaveLength(2);
   });
 
-  it('data of a newer version is refused, and the error names the migration that is too new', async () => {
+  it('data of a newer version is refused with an error that names the migration that is too new', async () => {
     await query("INSERT INTO schema_migration (timestamp, name) VALUES (1900000000000, 'Later1900000000000')");
     await expect(upgradeData(input({ pending: 0 }))).rejects.toThrow(
       /belongs to a newer version than this one \(\S+\): it has the migration Later1900000000000\. Start the version that created it/,

@@ -125,7 +125,7 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
     }
   });
 
-  it('the imaging folder is read-only for scripts, and the imaging settings are hidden from scripts', async () => {
+  it('scripts cannot write to the imaging folder or read the imaging settings', async () => {
     const code = `
 import os
 print(sorted(name for name in os.environ if "IMAGING" in name or "PRACTICE" in name))

@@ -112,7 +112,7 @@ describe('feedback with an issue at the code host', () => {
     expect([issue!.state_reason, task!.status.status]).toEqual(['completed', 'ready']);
   });
 
-  it('a created issue is found by its marker on a later page, and a pull request is not taken for it', async () => {
+  it('a created issue is found by its marker on a later page, not confused with a pull request', async () => {
     let lost = 1;
     trackers.mishap = async ({ method, path, body }) => {
       if (method !== 'POST' || !path.endsWith('/issues') || lost-- <= 0) return undefined;
@@ -168,7 +168,7 @@ describe('feedback with an issue at the code host', () => {
     },
   );
 
-  it('a refused branch is recorded in the history once, and the feedback is synced without a branch', async () => {
+  it('feedback whose branch is refused is synced without a branch, with one entry in its history', async () => {
     trackers.mishap = ({ method, path }) =>
       method === 'POST' && path.endsWith('/git/refs')
         ? { status: 422, body: { message: 'Branches are protected' } }

@@ -109,7 +109,7 @@ describe('feedback at the trackers', () => {
     expect(item).toMatchObject({ severity: 'high', enrichedBy: 'rule' });
   });
 
-  it('a status change is copied to the other systems, and the latest change wins', async () => {
+  it('the latest status change is copied to the other systems', async () => {
     const id = await submit();
     await waitUntilSynced(id);
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
@@ -149,7 +149,7 @@ describe('feedback at the trackers', () => {
     expect(task!.status.type).toBe('custom');
   });
 
-  it('feedback is unlinked with a reason if its task is gone, and its issue is still synced', async () => {
+  it('feedback is unlinked from a task that is gone, while its issue is still synced', async () => {
     const id = await submit();
     await waitUntilSynced(id);
     const [issue] = trackers.issuesOf(id);
@@ -233,7 +233,7 @@ describe('feedback at the trackers', () => {
     expect([pagesRead, trackers.tasksOf(id).length]).toEqual([2, 1]);
   });
 
-  it('the sync of an issue fails permanently if the tracker rejects the issue, and the error is recorded', async () => {
+  it('the sync of an issue fails permanently with a recorded error if the tracker rejects the issue', async () => {
     trackers.mishap = ({ path, method }) =>
       method === 'POST' && path.endsWith('/issues')
         ? { status: 422, body: { message: 'Validation Failed' } }

@@ -44,7 +44,7 @@ describe('booking the costs of ended runs', () => {
     (await owner.query('SELECT xmin::text AS by FROM run_cost WHERE job_id = ANY($1)', [ids])).rows;
   const outboxRows = async () => (await owner.query('SELECT attempts, last_error FROM outbox')).rows;
 
-  it('runs that end together are booked in shared transactions, and the message of each is handled', async () => {
+  it('runs that end together are booked in shared transactions that handle the message of each run', async () => {
     const ids = await makeEndedRuns(40);
     await finish(ids);
     await waitFor('the costs of all runs', async () => (await bookedCosts(ids)).length === 40);

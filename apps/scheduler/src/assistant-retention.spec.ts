@@ -142,7 +142,7 @@ describe('retention of the assistant’s data', () => {
     expect(await left(id)).toMatchObject({ autopilot_session: 1, autopilot_event: 1, video_analysis: 1, artifact: 1 });
   });
 
-  it('a row whose object could not be deleted is retained, and both are deleted in the next round', async () => {
+  it('a row whose object could not be deleted is retained until both are deleted in the next round', async () => {
     const { id } = await makeOrganization(harness.db);
     const { objects } = await insertData(id, 100);
     const away = jest.spyOn(storage, 'delete').mockRejectedValue(new Error('the store is unavailable'));

@@ -45,7 +45,7 @@ describe('maintenance', () => {
     );
   });
 
-  it('the scheduler deletes expired sessions and expired idempotency keys, and no others', async () => {
+  it('the scheduler deletes only expired sessions and expired idempotency keys', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const user = await makeUser(harness.db, { organizationId });
     const now = clock.now().getTime();

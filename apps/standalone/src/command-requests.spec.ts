@@ -129,7 +129,7 @@ describe('requests for commands', () => {
   describe('builder commands', () => {
     const build = (id: string, body: object) => tenant.api.post(`/api/agents/${id}/builder/run`, body);
 
-    it('a builder command has the release context, and a separate folder for each session', async () => {
+    it('a builder command has the release context in a separate folder for each session', async () => {
       const { id, worker } = await online();
       const lineage = {
         workflowPackId: 'pack',
@@ -210,7 +210,7 @@ describe('requests for commands', () => {
       expect(fetched.text).not.toContain('SERVICE_');
     });
 
-    it('API clients can push scripts to an agent, and only the agent itself can fetch them', async () => {
+    it('only the agent itself can fetch the scripts that API clients push to it', async () => {
       const [own, sibling] = [await online(), await online()];
       const { commandId } = (await script(own.id, { action: 'push', script: 'x' })).body;
       expect((await script(own.id, { action: 'fetch', commandId })).status).toBe(403);

@@ -110,7 +110,7 @@ describe('a deleted job', () => {
     return { id, agentId, client, workflowId, own, screenshot, other };
   }
 
-  it('a deleted job loses steps, logs, claims and files; its costs and rows that refer to it stay', async () => {
+  it('the costs of a deleted job stay while its steps, logs, claims and files are deleted', async () => {
     const { id, agentId, client, workflowId, own, screenshot, other } = await endedJob();
     await client.post('/api/agents/' + agentId + '/step-status', { jobId: id, stepOrder: 2, status: 'passed' });
     await sql(
@@ -245,7 +245,7 @@ describe('a deleted job', () => {
       rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     });
 
-    it('the deletion of a running job kills its script, and the worker then runs the next job', async () => {
+    it('the worker runs the next job after the deletion of a running job has killed its script', async () => {
       const { organizationId } = tenant;
       const mark = join(folder, 'mark');
       const script = `import os, time\nopen(${JSON.stringify(mark)}, "w").write(str(os.getpid()))\nwhile True:\n    print("on and on", flush=True)\n    time.sleep(0.02)\n`;

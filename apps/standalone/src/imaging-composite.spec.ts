@@ -97,7 +97,7 @@ describe('a composite of a patient’s teeth', () => {
     expect(command!.payload['teeth']).toEqual(teeth);
   });
 
-  it('a composite request requires a member, and its composite is hidden from other organizations', async () => {
+  it('only members can request a composite, which is hidden from other organizations', async () => {
     const { id, client } = await machines.online();
     const { tenant } = machines;
     expect((await requestComposite(id, {}, tenant.as.viewer)).status).toBe(403);

@@ -38,7 +38,7 @@ const named = [
 ];
 
 describe('wrong settings', () => {
-  it('all wrong settings are reported at once, and no valid ones', () => {
+  it('a worker’s configuration error names all wrong settings but no valid ones', () => {
     let faults: string[] = [];
     try {
       loadConfigs(standalone.configs, testEnvironment('postgres://here', wrong));

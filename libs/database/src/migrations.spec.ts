@@ -101,7 +101,7 @@ describe('migrations', () => {
     }
   });
 
-  it('every table has row-level security, and no role of the service owns a table', async () => {
+  it('every table has row-level security that binds the roles of the service, because they own no table', async () => {
     const source = await ownerDataSource(database.url).initialize();
     try {
       await migrate(database.url);

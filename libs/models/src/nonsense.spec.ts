@@ -60,7 +60,7 @@ describe('a server that is not a model', () => {
     ['a name that is not a string', piece(call(0, { function: { name: 5 } }))],
     ['too many calls', piece({ tool_calls: Array(500).fill({ index: 0 }) })],
   ])(
-    'a model call fails with model_failed if the server streams %s, and no built-in object changes',
+    'a model call fails with model_failed, without a change of built-in objects, if the server streams %s',
     async (_, chunk) => {
       fake.says(streamed(chunk, end));
       const startedAt = performance.now();

@@ -31,7 +31,7 @@ describe('a model with many concurrent calls', () => {
     await fake.close();
   });
 
-  it('a model receives no more concurrent calls than configured, and the others wait for their turn', async () => {
+  it('calls to a model wait for their turn if as many as configured are in progress', async () => {
     let [current, peak] = [0, 0];
     fake.answers(async () => {
       peak = Math.max(peak, (current += 1));

@@ -185,7 +185,7 @@ describe('the SDK', () => {
     });
   });
 
-  it('a list is iterated page by page, and each page is fetched only when it is needed', async () => {
+  it('a list is iterated page by page, each fetched only when it is needed', async () => {
     handlers = [
       answers(200, { jobs: [{ id: '1' }, { id: '2' }], nextCursor: 'next' }),
       answers(200, { jobs: [{ id: '3' }], nextCursor: null }),

@@ -146,7 +146,7 @@ describe('a control plane', () => {
     await expect(fixture.provider.describe(fixture.machine)).rejects.toThrow(pattern);
   });
 
-  it('start and reboot of a missing machine fail permanently, and its stop and terminate succeed', async () => {
+  it('a missing machine can be stopped and terminated, but its start and reboot fail permanently', async () => {
     fixture.plane.answerInstead = (response) => end(response, 404, {});
     const { provider, machine } = fixture;
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });

@@ -221,7 +221,7 @@ describe('after SIGKILL of the parent', () => {
 });
 
 describe('concurrent starts on one folder', () => {
-  it('concurrent starts on one folder replace a stale lock once, and all but one of them are refused', async () => {
+  it('only one of several concurrent starts replaces a folder’s stale lock; the others are refused', async () => {
     const dataDir = folder();
     mkdirSync(dataDir);
     symlinkSync('1 some-boot/1', join(dataDir, 'lock'));
@@ -401,7 +401,7 @@ describe('an error of one sentence reports', () => {
     expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(/does not accept the password .*--reset/);
   });
 
-  it('a start reports the reason that a server itself logged, and the path of its log', async () => {
+  it('a failed start reports the reason from the server’s own log with the path of that log', async () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     writeFileSync(join(dataDir, 'postgres/data/postgresql.conf'), 'nonsense\n');

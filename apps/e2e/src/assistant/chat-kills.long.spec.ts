@@ -69,7 +69,7 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     expect(modelInput).toMatch(/\(This answer broke off\.\)/);
   });
 
-  it('a tool call that was interrupted is not repeated, and the model learns that its outcome is unknown', async () => {
+  it('the model learns that the outcome of an interrupted tool call is unknown; the call is not repeated', async () => {
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
     let snippetCount = 0;

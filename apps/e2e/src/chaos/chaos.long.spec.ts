@@ -28,7 +28,7 @@ describe('jobs during random kills and network faults', () => {
   });
   afterAll(() => stage?.close());
 
-  it('jobs start at most once and end exactly once, and no report is lost, duplicated or miscounted', async () => {
+  it('jobs start at most once, end exactly once and have each report counted once', async () => {
     const began = Date.now();
     await stage.startWorkers(workers, form.simulated);
     const marks = join(stage.folder, 'starts');

@@ -115,7 +115,7 @@ describeInBrowser('an open page', () => {
     await tab.close();
   });
 
-  it('the tabs of a browser share one stream per resource, and another tab takes the streams over', async () => {
+  it('the tabs of a browser share one stream per resource, which another tab takes over if its tab closes', async () => {
     const tab = await fixture.signedIn(`/app/agents/${agentId}`);
     const second = await tab.another(`/app/agents/${agentId}`);
     // The streams of the organization and of the agent.

@@ -177,7 +177,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('typed labels of an agent stay while another user renames it, and only the labels are saved', async () => {
+  it('typed labels of an agent are saved without undoing another user’s change of its name', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Lab', provider: 'external', labels: ['old'] })).body;
     const tab = await fixture.signedIn(`/app/agents/${agent.id}?tab=settings`);
     const { page } = tab;

@@ -128,7 +128,7 @@ describeInBrowser('a second factor in the console', () => {
     await tab.close();
   });
 
-  it('a passkey cannot be used at an IP address, and the page names the right address', async () => {
+  it('the page names the right address if a passkey cannot be used because the page is opened at an IP address', async () => {
     const tab = await fixture.open();
     await tab.goto('/app');
     await tab.page.getByRole('button', { name: 'Use a passkey' }).click();

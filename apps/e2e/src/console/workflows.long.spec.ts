@@ -31,7 +31,7 @@ describeInBrowser('the pages of workflows', () => {
   };
   const read = async (id: string) => (await api.get(`/api/workflows/${id}`)).body;
 
-  it('a workflow’s script, steps and variables are saved as one revision, and an old one is restored', async () => {
+  it('a workflow’s script, steps and variables are saved as one revision, which can be restored later', async () => {
     const id = await make({ script: 'print("one")\n' });
     const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -179,7 +179,7 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  it('a run is launched once even if the response is lost, and no variable is stored in the browser', async () => {
+  it('a run is launched only once even if the response is lost, without storing its variables in the browser', async () => {
     const id = await make({ name: 'Once', script: 'print(1)\n', variables: ['SECRET'] });
     const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;

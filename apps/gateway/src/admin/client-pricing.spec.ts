@@ -228,7 +228,7 @@ describe('client pricing', () => {
     );
   });
 
-  it('concurrent backfills of a job create one billing record, and a forced backfill replaces it', async () => {
+  it('concurrent backfills of a job create one billing record, which only a forced backfill replaces', async () => {
     const id = await jobWith(claim('1', 'A'));
     const answers = await Promise.all(Array.from({ length: 8 }, () => backfill(id, { create_default_model: true })));
     const statuses = answers.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort();

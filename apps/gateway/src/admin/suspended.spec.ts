@@ -94,7 +94,7 @@ describe('a suspended organization', () => {
     'a reboot of a machine that is off': () => act({ action: 'reboot' }),
   };
 
-  it.each(Object.keys(refusedRequests))('a suspended organization is refused %s, and nothing changes', async (name) => {
+  it.each(Object.keys(refusedRequests))('a suspended organization is refused %s without any change', async (name) => {
     const before = await readState();
     const answer = await refusedRequests[name]!();
     expect([answer.status, answer.body.code]).toEqual([402, 'billing_gate_closed']);

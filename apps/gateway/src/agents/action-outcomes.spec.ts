@@ -45,7 +45,7 @@ describe('the outcome of an agent action that is a command', () => {
   ];
 
   it.each(actions)(
-    'the action %s is recorded on the timeline at its request and its end, and its status can be polled',
+    'the status of the action %s can be polled while the timeline records its request and its end',
     async (...args) => {
       const [action, inputOf] = args;
       const input = await inputOf();

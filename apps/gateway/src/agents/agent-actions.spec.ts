@@ -215,7 +215,7 @@ describe('agent actions', () => {
     expect((await waiting).body).toEqual({ success: true, action: 'start_job', status: 'online', jobId: job.id });
   });
 
-  it('a start_job action answers 504 when the wake times out, and its job stays queued', async () => {
+  it('a start_job action answers 504 but keeps its job queued when the wake times out', async () => {
     const id = await agentAt('stopped');
     const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
     expect([answer.status, answer.body.code]).toEqual([504, 'execution_timeout']);
@@ -233,7 +233,7 @@ describe('agent actions', () => {
     expect(failures.consecutive).toBe(1);
   });
 
-  it('a start_job action is refused if auto-wake is off, and the error says to start the agent manually', async () => {
+  it('a start_job action is refused with a request to start the agent manually if auto-wake is off', async () => {
     await autoWake(false);
     try {
       const id = await agentAt('stopped');

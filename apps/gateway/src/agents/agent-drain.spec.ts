@@ -196,7 +196,7 @@ describe('draining', () => {
     const act = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
     const actAsAdmin = (id: string, body: object) => tenant.as.admin.post(`/api/agent/${id}/action`, body);
 
-    it('a reboot fails the running job, which is retried, and later reports of the job are rejected', async () => {
+    it('a reboot fails the running job, which is retried and whose later reports are rejected', async () => {
       const id = await makeMachine();
       const jobId = await startJob(id, { maxRetries: 1 });
       expect((await act(id, { action: 'reboot' })).body).toMatchObject({ success: true, status: 'rebooting' });
@@ -220,7 +220,7 @@ describe('draining', () => {
       expect(await job(jobId)).toMatchObject({ status: 'queued', errorCode: null });
     });
 
-    it('a forced stop of the agent cancels a job that is being cancelled, and the job is not retried', async () => {
+    it('a forced stop of the agent ends a job that is being cancelled without a retry', async () => {
       const id = await makeMachine();
       const jobId = await startJob(id, { maxRetries: 1 });
       await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});

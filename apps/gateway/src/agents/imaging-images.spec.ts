@@ -112,7 +112,7 @@ describe('imaging-images', () => {
     );
   });
 
-  it('the imaging-images status is returned only for imaging-images commands, and only by its own route', async () => {
+  it('only the imaging-images route returns the imaging-images status, and only for imaging-images commands', async () => {
     const snippet = (await tenant.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' })).body.commandId;
     expect((await statusOf(snippet)).status).toBe(404);
     expect((await statusOf(newId())).status).toBe(404);
@@ -272,7 +272,7 @@ describe('imaging-images', () => {
     }
   });
 
-  it('converted images are deleted after their retention period, and a failed deletion is retried', async () => {
+  it('converted images are deleted after their retention period, with retries of a failed deletion', async () => {
     const [old, young] = [await start(), await start()];
     const keys = [
       await uploadImage(old, 'full', 3, Buffer.from('o')),

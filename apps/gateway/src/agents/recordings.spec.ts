@@ -208,7 +208,7 @@ describe('recordings', () => {
     expect(await read(recordingId)).toMatchObject({ status: 'failed', error: 'The agent was terminated.' });
   });
 
-  it('a recording of a browser may have a start URL, and a recording of the screen may not', async () => {
+  it('only a recording of a browser, not one of the screen, may have a start URL', async () => {
     const agentId = await makeOnline();
     const input = { action: 'start_recording', kind: 'browser', startUrl: 'https://portal.example.com/in?a=b' };
     const { status, body } = await act(agentId, input);

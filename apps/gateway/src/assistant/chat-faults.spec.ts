@@ -31,7 +31,7 @@ describe('a chat with a model that fails', () => {
     ['fails four times', [{ status: 500 }, { status: 503 }, { status: 500 }, { status: 500 }], 502, 'model_failed'],
     ['requests a long delay', [{ status: 429, headers: { 'retry-after': '60' } }], 502, 'model_failed'],
   ] as const)(
-    'a chat turn fails with an error code if the model %s, and the session can continue',
+    'a chat session can continue after a turn that failed with an error code because the model %s',
     async (_, script, status, code) => {
       const { model, tenant, history } = fixture;
       model.says(...script);
@@ -46,7 +46,7 @@ describe('a chat with a model that fails', () => {
     },
   );
 
-  it('a chat turn ends at 200,000 characters if the model keeps calling tools, and its text is stored', async () => {
+  it('a chat turn is stored and ends at 200,000 characters if the model keeps calling tools', async () => {
     const { model, tenant, stream, history } = fixture;
     const turn = { content: 'x'.repeat(150_000), toolCalls: [{ name: 'get_status', arguments: {} }] };
     model.says(turn, turn, turn, turn);
@@ -127,7 +127,7 @@ describe('a chat with a model that fails', () => {
   });
 
   describe('a chat whose model follows injected instructions', () => {
-    it('injected instructions let a model do nothing beyond its user’s rights, and attempts are recorded', async () => {
+    it('injected instructions cannot make a model exceed its user’s rights, and refused attempts are recorded', async () => {
       const { model, tenant, harness, anAgent, rowsOf } = fixture;
       const { organizationId } = tenant;
       const other = await anAgent();

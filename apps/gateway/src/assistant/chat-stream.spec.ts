@@ -111,7 +111,7 @@ describe('a chat’s stream', () => {
     ['loses its connection', { content: 'one two three four', cutAfter: 3 }, 'model_failed'],
     ['stops sending', { content: 'one two three four', cutAfter: 3, hang: true }, 'execution_timeout'],
   ] as const)(
-    'a chat’s stream ends with an error if the model %s, and the text received until then is stored',
+    'a chat’s stream ends with an error but stores the received text if the model %s',
     async (_, script, code) => {
       fixture.model.says(script);
       const { events, ended } = await open({ message: 'Count' });

@@ -53,7 +53,7 @@ describe('a chat', () => {
     expect(rows).toEqual([row, row]);
   });
 
-  it('a chat message can continue an existing session, and the session returns its history', async () => {
+  it('a chat message can continue an existing session, which returns its whole history', async () => {
     const { model, tenant, history } = fixture;
     model.says(
       { content: 'Looking.', toolCalls: [{ name: 'list_runs', arguments: {} }] },
@@ -108,7 +108,7 @@ describe('a chat', () => {
     expect(older.messages[0].content).toBe('one');
   });
 
-  it('a page of chat messages has at most the requested number, and all pages have each message once', async () => {
+  it('the pages of chat messages contain each message once, with at most the requested number per page', async () => {
     const { tenant, model } = fixture;
     let sessionId: string | undefined;
     const expected: string[] = [];

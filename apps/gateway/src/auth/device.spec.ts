@@ -138,7 +138,7 @@ describe('a program that signs in through a browser', () => {
     expect((await session.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('a device sign-in’s key has the organization’s maximum lifetime, and its program can revoke it', async () => {
+  it('the key of a device sign-in has the organization’s maximum lifetime but can be revoked by its program', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { apiKeyMaxDays: 30 });
     const { user_code, device_code } = await startSignIn();
     await answer(user_code, true);

@@ -226,7 +226,7 @@ describe('passkeys', () => {
     expect((await foreign.post('/api/auth/passkeys', { name: 'x', response: taken })).status).toBe(409);
   });
 
-  it('a passkey of a disabled or deleted user is refused, and wrong passkeys are limited per address', async () => {
+  it('a passkey of a disabled or deleted user is refused, with a limit on wrong passkeys per address', async () => {
     const { id, device } = await makePasskeyUser();
     expect((await tenant.as.admin.delete(`/api/users/${id}`)).status).toBe(204);
     expect((await signIn(device.get(await signInOptions()))).status).toBe(401);
@@ -290,7 +290,7 @@ describe('passkeys', () => {
     expect(left).toEqual([]);
   });
 
-  it('passkeys use the domain localhost if no address is configured, and an IP address is refused', async () => {
+  it('passkeys use the domain localhost without a configured address, but cannot be used with an IP address', async () => {
     const begin = async (publicAppUrl: string | undefined) => {
       const other = await startHarness({ ...gateway, env: { PUBLIC_APP_URL: publicAppUrl } });
       try {

@@ -82,7 +82,7 @@ describe('a second factor', () => {
     expect(await actions(user.id)).toEqual(expect.arrayContaining(['second_factor.begin', 'second_factor.create']));
   });
 
-  it('a sign-in with a second factor has two steps, and the ticket of the first step gives no access', async () => {
+  it('the ticket that the first step of a sign-in with a second factor returns gives no access', async () => {
     const user = await makeEnrolledUser();
     const first = await login(user.email);
     expect(first.status).toBe(200);
@@ -123,7 +123,7 @@ describe('a second factor', () => {
     expect(new Set(distinct).size).toBe(1);
   });
 
-  it('a code of a second factor is accepted once, and no older code is accepted after it', async () => {
+  it('a code of a second factor is accepted only if neither it nor a later code was used before', async () => {
     const user = await makeEnrolledUser();
     const code = codeOf(user.secret);
     const [first, second, third] = [

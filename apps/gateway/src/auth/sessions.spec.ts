@@ -39,7 +39,7 @@ describe('users at the gateway', () => {
       }
     });
 
-    it('a sign-in returns the user, and a session cookie that scripts cannot read', async () => {
+    it('a sign-in returns the user with a session cookie that scripts cannot read', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'member' });
       const answer = await harness.http.post('/api/auth/login', {
         email: user.email.toUpperCase(),
@@ -180,7 +180,7 @@ describe('users at the gateway', () => {
       expect((await tenant.as.admin.with({ origin: 'https://evil.example' }).get('/api/users')).status).toBe(200);
     });
 
-    it('sign-ins with wrong passwords are limited, and sign-ins with the right one are not counted', async () => {
+    it('only sign-ins with wrong passwords count towards the limit of sign-ins', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const strict = await startHarness({ ...gateway, env: { RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '5' } });
       try {

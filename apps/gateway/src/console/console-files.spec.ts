@@ -38,7 +38,7 @@ describe('the files of the console', () => {
     expect(await found('assets/a-1.js', accepted)).toEqual([content, encoding, true]);
   });
 
-  it('only the built files of the console are served, and nothing next to or above them', async () => {
+  it('only the built files of the console are served, nothing next to or above them', async () => {
     expect(await found('icon.svg')).toEqual(['<svg/>', undefined, false]);
     for (const path of ['index.html', 'assets/a-1.js.br', '../package.json', 'assets/../../x.js', 'agents', '']) {
       expect([path, await found(path)]).toEqual([path, null]);

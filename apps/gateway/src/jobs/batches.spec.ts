@@ -286,7 +286,7 @@ describe('batches', () => {
       expect(await cancelBatch(harness.db, batchId, () => new Date())).toEqual({ ended: 0 });
     });
 
-    it('a batch is hidden from other organizations, and viewers cannot create or cancel one', async () => {
+    it('a batch can be read and cancelled only in its own organization, where viewers cannot create or cancel one', async () => {
       const { batchId } = (await post({ rows: rowsOf(1) })).body;
       const other = await harness.makeTenant();
       expect((await other.api.get(`/api/batches/${batchId}`)).status).toBe(404);

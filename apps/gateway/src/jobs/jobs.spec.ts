@@ -168,7 +168,7 @@ describe('jobs', () => {
     expect(received).toEqual(all.map(({ id }) => id));
   });
 
-  it('a job that has not started is cancelled at once, and only once', async () => {
+  it('a job that has not started is cancelled immediately, but only once', async () => {
     const { body } = await launch();
     const cancelled = await tenant.api.post(`/api/jobs/${body.jobId}/cancel`, { reason: 'by mistake' });
     expect([cancelled.status, cancelled.body.status, cancelled.body.error]).toEqual([202, 'cancelled', 'by mistake']);
@@ -177,7 +177,7 @@ describe('jobs', () => {
     expect(status.body).toMatchObject({ jobId: body.jobId, status: 'cancelled', finishedAt: expect.any(String) });
   });
 
-  it('a page of jobs ends early if the jobs are large, and no job is left out', async () => {
+  it('a page of jobs ends early if the jobs are large, without leaving out a job', async () => {
     const { organizationId } = tenant;
     const { id } = await makeAgent(harness.db, { organizationId, name: 'Large', status: 'online' });
     const large = { DATA: 'x'.repeat(900_000) };

@@ -50,7 +50,7 @@ describe('objects on the service’s own port', () => {
     expect(await (await fetch(at(elsewhere))).text()).toBe('picture');
   });
 
-  it('an object’s URL is below PUBLIC_APP_URL if that is set, and every replica serves it', async () => {
+  it('every replica serves an object’s URL, which is below PUBLIC_APP_URL if that is set', async () => {
     const key = await store(Buffer.from('shared'), 'text/plain');
     const other = await start({ PUBLIC_APP_URL: 'https://muster.example.com/' });
     try {
@@ -170,7 +170,7 @@ describe('objects on the service’s own port', () => {
     expect(await status({ 'transfer-encoding': 'chunked' })).toBe(400);
   });
 
-  it('an interrupted upload stores nothing, and the service keeps running', async () => {
+  it('an interrupted upload stores nothing and does not stop the service', async () => {
     const key = `spec/${newId()}`;
     const ticket = await storage.presignPut(key, { contentType: 'text/plain', size: 1000, expiresInSeconds: 60 });
     const url = new URL(at(ticket.url));

@@ -131,7 +131,7 @@ describe('API keys at the gateway', () => {
       expect((await make()).body.expiresAt).toBeNull();
     });
 
-    it('only a worker key can be bound to an agent, and only to an agent of its organization', async () => {
+    it('an API key can be bound only if it is a worker key, and only to an agent of its organization', async () => {
       const agent = await makeAgent(harness.db, { organizationId: tenant.organizationId });
       const foreign = await makeAgent(harness.db, { organizationId: (await harness.makeTenant()).organizationId });
       const make = (body: object) => tenant.as.admin.post('/api/api-keys', { name: 'k', scope: 'worker', ...body });

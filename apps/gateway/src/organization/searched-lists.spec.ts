@@ -123,7 +123,7 @@ describe('searched lists', () => {
     return body[items].map(named) as string[];
   };
 
-  it.each(lists)('a search in $path finds part of a name, ignoring case, and nothing else', async (list) => {
+  it.each(lists)('a search in $path finds only names that contain the searched text in any case', async (list) => {
     expect(await read(list, 'limit=200')).toEqual(expect.arrayContaining(list.names));
     for (const part of list.parts) {
       expect([part, await read(list, `q=${encodeURIComponent(part)}`)]).toEqual([part, [list.names[1]]]);

@@ -67,7 +67,7 @@ describe('drafts of packs', () => {
     expect(listed.versions).toBeUndefined();
   });
 
-  it('a draft of a pack is accepted in a request, and its presigned URL returns exactly its bytes', async () => {
+  it('the presigned URL of a draft returns exactly the bytes that the request contained', async () => {
     const packId = await makePack(tenant);
     expect(await draftOf(packId)).toMatchObject({ status: 404, body: { code: 'draft_not_found' } });
     const bundle = anyBundle();
@@ -109,7 +109,7 @@ describe('drafts of packs', () => {
       409,
       'draft_head_conflict',
     ],
-  ])('a draft with %s is refused, and the draft head stays', async (_, more, status, code) => {
+  ])('a draft with %s is refused without a change of the draft head', async (_, more, status, code) => {
     const packId = await makePack(tenant);
     const { runtimeBundleId } = (await putDraft(tenant.as.member, packId, anyBundle())).body;
     const refused = await putDraft(tenant.as.member, packId, anyBundle(), more);
@@ -119,7 +119,7 @@ describe('drafts of packs', () => {
     expect(refused.body).toMatchObject({ ...more, currentRuntimeBundleId: runtimeBundleId });
   });
 
-  it('the older publish call returns a deprecation date, and the parser’s error for invalid JSON', async () => {
+  it('the older publish call returns a deprecation date, also with the parser’s error for invalid JSON', async () => {
     const packId = await makePack(tenant);
     const path = `/api/workflow-packs/${packId}/publish-from-vm`;
     const { zip, files } = anyBundle();
@@ -142,7 +142,7 @@ describe('drafts of packs', () => {
   });
 
   describe('drafts that a machine publishes', () => {
-    it('a machine uploads a draft directly to the store, and the draft becomes the head once', async () => {
+    it('a draft that a machine uploads directly to the store becomes the head once', async () => {
       const packId = await makePack(tenant);
       const bundle = anyBundle();
       const begun = await tenant.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`, {

@@ -40,7 +40,7 @@ describe('objects of packs in the store', () => {
   const keyOf = (digest: string) => `packs/${tenant.organizationId}/bundles/${digest.slice('sha256:'.length)}.zip`;
 
   it.each(steps.flatMap((step) => [[step, 'does not answer', 503] as const, [step, 'ends the process', 500] as const]))(
-    'no part of a draft is stored when the store operation %s %s, and the same finalize then succeeds',
+    'when the store operation %s %s, no part of a draft is stored until the same finalize is repeated',
     async (step, failure, status) => {
       const packId = await makePack(tenant);
       const { zip, files, digest } = anyBundle();
@@ -63,7 +63,7 @@ describe('objects of packs in the store', () => {
     },
   );
 
-  it('unused uploads are deleted after a day, drafts after 30 days, and bytes with their last draft', async () => {
+  it('unused uploads are deleted after a day, drafts after 30 days together with bytes that no other draft needs', async () => {
     const packId = await makePack(tenant);
     const [first, version, head] = [anyBundle(), anyBundle(), anyBundle()];
     const { uploadKey } = { uploadKey: await upload(tenant.worker, packId, first.zip) };

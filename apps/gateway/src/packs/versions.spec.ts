@@ -41,7 +41,7 @@ describe('versions of packs', () => {
     client.post(`${versionsOf(packId)}/${versionId}/promote`, body);
   const install = async (body: object = {}) => tenant.as.member.post(installations, { packId, name: newId(), ...body });
 
-  it('a draft is published as a version with the next number, and each draft only once', async () => {
+  it('each draft can be published once, as a version with the next number', async () => {
     const id = await makePack(tenant);
     const none = await tenant.as.member.post(versionsOf(id));
     expect([none.status, none.body.code]).toEqual([409, 'draft_not_found']);

@@ -202,7 +202,7 @@ describe('batches that organizations reported', () => {
     expect((await tenant.api.get(`${sessions}/again`)).body).toMatchObject({ headline: 'No claims.', timeline: [] });
   });
 
-  it('no session is created from a pilot batch whose job was deleted, and the totals of the batch are kept', async () => {
+  it('a pilot batch whose job was deleted keeps its totals but is not turned into a session', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, status: 'completed' });
     await report({ batchId: 'orphan', jobId: job.id }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
     await sql('DELETE FROM job WHERE id = $1', [job.id]);

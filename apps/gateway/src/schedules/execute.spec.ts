@@ -8,7 +8,7 @@ describe('executing schedules', () => {
   afterAll(() => fixture.harness.close());
   beforeEach(() => fixture.begin());
 
-  it('a due schedule launches a job with the schedule’s options, and the outcome is reported', async () => {
+  it('a due schedule launches a job with the schedule’s options, which the answer reports', async () => {
     const id = await fixture.make({
       vaultKeys: [],
       maxRuntimeMinutes: 30,
@@ -207,7 +207,7 @@ describe('executing schedules', () => {
     });
   });
 
-  it('a schedule whose launch is refused is recorded as failed, and the next schedule is executed', async () => {
+  it('a schedule whose launch is refused is recorded as failed without preventing the next schedule', async () => {
     const bad = await fixture.make();
     const good = await fixture.make({ name: 'good' });
     await fixture.rows(

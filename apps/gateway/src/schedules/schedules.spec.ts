@@ -109,7 +109,7 @@ describe('schedules', () => {
     [{ vaultKeys: ['PATH'] }, 'vaultKeys.0'],
     [{ vaultKeys: ['A-B'] }, 'vaultKeys.0'],
     [{ surprise: 1 }, 'surprise'],
-  ])('a schedule with %j is refused, and the error names the field', async (change, field) => {
+  ])('a schedule with %j is refused with an error that names the field', async (change, field) => {
     const answer = await fixture.tenant.api.post('/api/schedules', fixture.body(change));
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
     const id = await fixture.make();

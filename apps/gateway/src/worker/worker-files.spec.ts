@@ -52,7 +52,7 @@ describe('the worker download', () => {
     expect((await harness.http.get('/worker/muster-worker.js.sha256')).text).toBe(`${sha256}  muster-worker.js\n`);
   });
 
-  it('one command installs a worker with its settings, and each agent of a machine in its own folder', async () => {
+  it('one command installs a worker with its settings in a separate folder for each agent of the machine', async () => {
     const { as } = await harness.makeTenant();
     const { agent, workerKey } = (await as.admin.post('/api/agents', { name: newId(), provider: 'external' })).body;
     // A shell that evaluates the file would execute this value or split it.

@@ -94,7 +94,7 @@ describe('uploaded recordings', () => {
     expect((await upload('{"steps":[{"type":"close"}]}')).body.name).toBe('Recording');
   });
 
-  it('the screenshots of an uploaded zip are stored, and their keys are added to the steps', async () => {
+  it('the screenshots of an uploaded zip are stored under the keys that the steps contain', async () => {
     const zip = await zipOf({ 'flow.json': flow, 'step-2.png': png, 'step-3.png': png, 'other.png': png });
     const { status, body } = await upload(zip);
     expect(status).toBe(201);
@@ -146,7 +146,7 @@ describe('uploaded recordings', () => {
     expect(await countOf()).toBe(before);
   });
 
-  it('only members can upload a recording, and only as a file in a form', async () => {
+  it('only members can upload a recording, which must be a file in a form', async () => {
     const json = await tenant.api.post('/api/workflows/upload', JSON.parse(flow));
     expect([json.status, json.body.code]).toEqual([415, 'unsupported_media_type']);
     expect((await upload(flow, { client: tenant.as.viewer })).status).toBe(403);

@@ -118,7 +118,7 @@ describe('workflows', () => {
       ],
       [{ id: 'x', type: 'input' }, 'selector', 'step 2 (x): selector must be given, or field or text'],
     ])(
-      'a workflow with the step %j is refused; the error names the step and the field',
+      'a workflow with the step %j is refused with an error that names the step and the field',
       async (step, field, message) => {
         const { body } = await make();
         for (const answer of [

@@ -90,7 +90,7 @@ describe('workflows', () => {
     expect((await make({ variables: ['CLAIM_ID'] })).body.warnings).toEqual([]);
   });
 
-  it('a save of a workflow creates a revision and keeps omitted fields; a rename creates no revision', async () => {
+  it('a save of a workflow, but not a rename, creates a revision that keeps omitted fields', async () => {
     const { body } = await make({ script: 'a', steps: [open], variables: ['CLAIM_ID'] });
     const saved = await save(body.id, { script: 'b' });
     expect(saved.body).toMatchObject({ revision: 2, script: 'b', steps: [open], variables: ['CLAIM_ID'] });
@@ -217,7 +217,7 @@ describe('workflows', () => {
     expect(jobs).toHaveLength(1);
   });
 
-  it('a workflow is hidden from other organizations, and viewers cannot change it', async () => {
+  it('a workflow can be read and changed only in its own organization, where viewers cannot change it', async () => {
     const { body } = await make({ script: 'x' });
     const path = `/api/workflows/${body.id}`;
     for (const answer of [

@@ -48,7 +48,7 @@ describe('reports of machines', () => {
   afterAll(() => harness.close());
 
   describe('a heartbeat', () => {
-    it('a heartbeat updates the last seen time, and the last activity only if it reports activity', async () => {
+    it('a heartbeat always updates the last seen time, but the last activity only if it reports activity', async () => {
       const id = await makeMachine();
       const answer = await beat(id, {
         vmState: 'running',
@@ -270,7 +270,7 @@ describe('reports of machines', () => {
       expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
     });
 
-    it('a handshake of a superseded boot is refused, and the current boot stays valid', async () => {
+    it('a refused handshake of a superseded boot does not end the current boot', async () => {
       const id = await makeMachine();
       await shake(id);
       const late = await shake(id, { bootId: 'boot-1' });
@@ -305,7 +305,7 @@ describe('reports of machines', () => {
   });
 
   describe('a setup status', () => {
-    it('a setup status is recorded in the timeline, and its tunnel becomes the agent’s tunnel', async () => {
+    it('a setup status is recorded in the timeline, also with the tunnel that it sets for the agent', async () => {
       const id = await makeMachine({ status: 'starting', boot_id: null });
       const say = (body: object) => worker.post('/api/agent/setup-status', { agentId: id, phase: 'install', ...body });
       expect((await say({ status: 'done', message: 'v1', tunnelUrl: 'https://t2.example.com' })).body).toEqual({

@@ -67,7 +67,7 @@ describe('results of commands', () => {
       expect(await outputOf(commandId)).toEqual({ status: 'success', output: 'all of it\n' });
     });
 
-    it('output is accepted only for a command that runs code, and only from the command’s organization', async () => {
+    it('output is accepted only from the organization of a command that runs code', async () => {
       const id = await makeMachine();
       const stop = await makeCommand(id, await makeJob(id, 'running'));
       const path = `/api/agents/${id}/commands/${stop}/output`;

@@ -184,7 +184,7 @@ describe('a run summary', () => {
     expect(await stored('secret-batch')).toBeNull();
   });
 
-  it('the shape in a run summary’s error lists at most 50 keys, and long keys are shortened', async () => {
+  it('the shape in a run summary’s error lists at most 50 keys, each with a maximum length', async () => {
     const body = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`${'k'.repeat(200)}${at}`, 1]));
     const { shape } = (await worker.post(path, body)).body;
     expect(shape.keys).toHaveLength(50);
@@ -223,7 +223,7 @@ describe('a run summary', () => {
     expect(await stored(`of ${foreign.id}`)).toBeNull();
   });
 
-  it('a run summary replaces the stored summary of its batch, and nothing else', async () => {
+  it('a run summary replaces only the stored summary of its batch', async () => {
     const otherOrganizationId = (await makeOrganization(harness.db)).id;
     const otherWorker = harness.http.withKey(
       (await makeApiKey(harness.db, { organizationId: otherOrganizationId, scope: 'worker' })).secret,

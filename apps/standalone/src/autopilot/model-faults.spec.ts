@@ -61,7 +61,7 @@ describe('a model that fails in the middle of a session', () => {
     ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, 'model_failed', /pause of 3600 s/],
     ['answers with an error', { status: 400 }, 'model_failed', /answered 400/],
   ])(
-    'if the model %s, the session pauses with the reason, and a resume continues the step',
+    'if the model %s, the session pauses with the reason until a resume continues the step',
     async (_, script, code, reason) => {
       const session = await startSession(script);
       const { sessionId } = session;

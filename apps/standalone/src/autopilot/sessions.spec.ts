@@ -69,7 +69,7 @@ describe('a session of the autopilot', () => {
     expect((await browsers.tenant.api.get(path)).body).toEqual({ sessions: [], nextCursor: null });
   });
 
-  it('a session is the only one on its agent, and no run starts on the agent at the same time', async () => {
+  it('neither another session nor a run starts on the agent of an open session', async () => {
     browsers.look = () => 'nothing';
     const session = await startSession();
     expect(await session.act({ action: 'start', task: aTask() })).toMatchObject({

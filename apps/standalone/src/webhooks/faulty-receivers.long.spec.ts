@@ -100,7 +100,7 @@ describe('a receiver with faults', () => {
     });
   });
 
-  it('a delivery whose answer does not end succeeds, and only the beginning of the answer is read', async () => {
+  it('a delivery succeeds after the beginning of the answer was read, even if the answer does not end', async () => {
     const path = fixture.path();
     let written = 0;
     fixture.receiver.answers.set(path, (response) => {
@@ -144,7 +144,7 @@ describe('a receiver with faults', () => {
     expect(await endpoint()).toMatchObject({ enabled: true, turnedOffReason: null, failingSince: null });
   });
 
-  it('a receiver at a private address is not called, and the attempt has the reason', async () => {
+  it('the attempt to call a receiver at a private address fails with the reason before any call', async () => {
     const { id } = await fixture.endpoint(fixture.path(), ['pack.promoted']);
     await fixture.rows(`UPDATE webhook_endpoint SET url = 'http://10.1.2.3/inside' WHERE id = $1`, id);
     await fixture.admin.post(`${base}/${id}/test`);

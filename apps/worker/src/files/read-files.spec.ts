@@ -31,7 +31,7 @@ describe('Files of runs', () => {
   const read = (path: unknown) => ask('read', path);
   const refused = (code: string) => ({ status: 'failed', code, error: expect.any(String) });
 
-  it('the folders of runs can be listed, and their files can be read', async () => {
+  it('the files in the folders of runs can be listed and read', async () => {
     expect(await ask('list', '')).toMatchObject({ status: 'success', output: { path: '', files: [{ name: 'job' }] } });
     expect(await ask('list', 'job/out/')).toEqual({
       status: 'success',

@@ -46,7 +46,7 @@ describe('The health of a worker', () => {
 });
 
 describe('A worker with a problem', () => {
-  it('an unhealthy worker reports its problem, and a restart command does not end its run or its process', async () => {
+  it('a restart command ends neither the process nor the run of an unhealthy worker that reports its problem', async () => {
     const service = await FakeService.start();
     const worker = new WorkerHarness(service);
     try {

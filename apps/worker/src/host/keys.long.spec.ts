@@ -35,7 +35,7 @@ describe('The key of a worker', () => {
     ['an unknown key', 401],
     ['a key that is not for workers or is for another agent', 403],
     ['a key of another organization', 404],
-  ])('a repair with %s fails, and the worker continues with its old key', async (_, status) => {
+  ])('a worker whose repair fails because of %s continues with its old key', async (_, status) => {
     service.refusals[refused] = status;
     await worker.start();
     expect(await answer(commandOf('repair', { apiKey: refused }))).toEqual({

@@ -76,7 +76,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
   };
   const progress = () => service.accepted(/\/progress$/).map(({ body }) => body as Json);
 
-  it('imaging is a capability only with Pillow; without Pillow, its commands fail and name the package', async () => {
+  it('a worker without Pillow has no imaging capability, so imaging commands fail with the name of the package', async () => {
     await worker.start();
     const machine = () =>
       Object.fromEntries(service.handshake()!.body.machineCapabilities.map((each: Json) => [each.name, each]));
@@ -109,7 +109,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
     }
   });
 
-  it('a JPEG and a thumbnail of each image are sent, and a failed image does not affect the others', async () => {
+  it('a JPEG and a thumbnail of each image are sent even if another image fails', async () => {
     write('a.dex', { width: 600, height: 300, behind: 700, value: (x) => Math.floor((x * 255) / 599) });
     write('b.tif');
     writeFileSync(join(root, 'text.dex'), 'no image');
@@ -169,7 +169,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
     expect(tries.get('3-full')).toBe(3);
   });
 
-  it('an image that the store always refuses is reported, and the other images are delivered', async () => {
+  it('an image that the store always refuses is reported without delaying the other images', async () => {
     for (const name of ['a', 'b']) write(name);
     service.refuse = (key) => (key === '1-thumbnail' ? 403 : 200);
     await worker.start();
@@ -181,7 +181,7 @@ describeWhere('imaging_images (requires Pillow)', () => {
   }, 90_000);
 
   it.each(['SIGKILL', 'SIGTERM'] as const)(
-    'an imaging command is continued by the next worker after a %s, and no file is sent twice',
+    'an imaging command is continued by the next worker after a %s without sending a file twice',
     async (signal) => {
       const names = Array.from({ length: 60 }, (_, at) => `${at + 1}.dex`);
       for (const name of names) write(name);

@@ -57,7 +57,7 @@ for part in range(6):
     );
   });
 
-  it('a refused final report is sent again without its result, and a refused step without its usage', async () => {
+  it('a refused report is sent again without the refused part: an end without its result, a step without its usage', async () => {
     service.interfere = ({ path, body }) => {
       if (body?.result) return { status: 400, body: { detail: 'the result is nested too deeply' } };
       return path.endsWith('/step-status') && body.usage ? { status: 400 } : undefined;

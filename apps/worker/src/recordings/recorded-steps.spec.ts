@@ -67,7 +67,7 @@ describe('Recorded steps', () => {
     expect(JSON.stringify(recorded())).not.toContain('other-secret');
   });
 
-  it('a navigation by the page is attached to the last step of its tab, and a typed URL is a new step', () => {
+  it('a typed URL is a new recorded step, but a navigation by the page belongs to the last step of its tab', () => {
     steps.navigated('main', 'https://a.example/', false);
     steps.navigated('main', 'https://a.example/welcome', true);
     say({ kind: 'click', ...field('#help') });

@@ -18,7 +18,7 @@ describe('Live output', () => {
     return { sent, end, print: (text: string) => void (printed += Buffer.from(text).toString('latin1')) };
   };
 
-  it('live output is sent while it is printed, and only if it has grown', async () => {
+  it('live output is sent while it is printed, but only if it has grown', async () => {
     const { sent, end, print } = startStreaming([]);
     print('first 🦷\n');
     await waitFor('the first line', () => sent.length === 1);

@@ -17,7 +17,7 @@ function readGrowing(output: Buffer, sizes: number[], redactor: Redactor): strin
 }
 
 describe('Redaction', () => {
-  it('a secret is redacted wherever the output is cut, and the cuts do not change the lines', () => {
+  it('a secret is redacted wherever the output is cut, without changing the other text of the lines', () => {
     const secrets = ['correct-horse', 'horse-battery', 'über-geheim', 'aab', 'line one of a key\nline two of a key'];
     const fragments = fc.constantFrom(
       ...secrets,
@@ -96,7 +96,7 @@ describe('Redaction', () => {
     expect(take('it ends with secret-\n', true).lines).toEqual([]);
   });
 
-  it('an overlong line of output is cut at 16 KiB with a note, and the rest of the line is skipped', () => {
+  it('an overlong line of output is cut at 16 KiB with a note instead of its rest', () => {
     const redactor = new Redactor(['secret-word']);
     const long = Buffer.from(`${'é'.repeat(100_000)}\nnext\n`);
     const lines = readGrowing(long, [1_000, 90_000, 150_000], redactor);

@@ -19,7 +19,7 @@ describe('A run', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('a run gets the id and the trace of the request that caused it, and all its reports carry both', async () => {
+  it('all reports of a run contain the id and the trace of the request that caused the run', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const script = `
 import muster, os

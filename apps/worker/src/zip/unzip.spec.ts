@@ -95,7 +95,7 @@ describe('Unzipping', () => {
     ['differs from another entry only in case', 'case_collision', ['x', 'X'].map((name) => ({ name, content: '' }))],
     ['is too large', 'too_large', [{ name: 'x', content: 'x'.repeat(1001) }]],
   ];
-  it.each(bad)('a zip with an entry that %s is refused (%s), and nothing is written', async (_, reason, files) => {
+  it.each(bad)('a zip with an entry that %s is refused (%s) before anything is written', async (_, reason, files) => {
     const before = everything();
     expect(await reasonOf(zipOf([{ name: 'first', content: '1' }, ...files]))).toBe(reason);
     expect(everything()).toEqual(before);

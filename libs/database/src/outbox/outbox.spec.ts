@@ -141,7 +141,7 @@ describe('outbox', () => {
       expect(publish).toHaveBeenCalledTimes(1);
     });
 
-    it('a message is postponed while the committing process handles it, and its copy in the queue has no effect', async () => {
+    it('a message that the committing process is handling has no effect when its copy arrives from the queue', async () => {
       let open = () => {};
       held = new Promise((resolve) => (open = resolve));
       const [id] = await sync();

@@ -99,7 +99,7 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('an organization sees only its own messages in the outbox, and no probe message', async () => {
+  it('an organization sees only its own messages in the outbox, not probe messages', async () => {
     const ids = [tenant, otherTenant, null].map((organizationId) => ({ id: newId(), organizationId }));
     for (const { id, organizationId } of ids) {
       await harness.db.query(
@@ -117,7 +117,7 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('the error of a statement is reported, and later statements run', async () => {
+  it('statements run after an earlier statement’s error was reported', async () => {
     const faulty = harness.db.query({ organizationId: tenant }, 'SELECT nonsense FROM app_user', [], 'faulty');
     await expect(faulty).rejects.toThrow(/nonsense/);
     const again = harness.db.query({ organizationId: tenant }, 'SELECT nonsense FROM app_user', [], 'faulty');

@@ -25,7 +25,7 @@ describe('turns', () => {
     expect(await turns.run('a', async () => 'free again')).toBe('free again');
   });
 
-  it('work is refused with 503 if too much work waits for its key, and the waiting work still runs', async () => {
+  it('work is refused with 503 if too much work already waits for its key, without affecting the waiting work', async () => {
     const turns = new Turns(1);
     const first = heldPromise();
     const running = turns.run('a', () => first.released);

@@ -207,7 +207,7 @@ describe('a cancel', () => {
     expect((await read(running)).cancelRequestedAt).not.toBeNull();
   });
 
-  it('many waiting jobs are cancelled with as many statements as a few, and their cost of 0 is booked', async () => {
+  it('many waiting jobs are cancelled and booked with a cost of 0 in as many statements as a few', async () => {
     const own = await fixture.makeOnlineAgent();
     const { organizationId, workflowId } = fixture;
     await fixture.query(

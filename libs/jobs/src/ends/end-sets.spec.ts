@@ -44,7 +44,7 @@ describe('concurrent ends of runs', () => {
     )[0];
   const all = { completed: 5, released: 5, commands: 5, usage: 5 };
 
-  it('the ends of several runs commit together, and each has all of its effects once', async () => {
+  it('the ends of several runs commit together, each with all of its effects exactly once', async () => {
     expect(await Promise.all(jobIds.map((_, at) => end(at)))).toEqual(jobIds.map(() => completed));
     // The first one ended at once. The others arrived while it was in progress.
     expect(await ends()).toEqual([{ count: 1 }, { count: 4 }]);

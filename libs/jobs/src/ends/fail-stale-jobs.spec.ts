@@ -106,7 +106,7 @@ describe('the watchdog of jobs', () => {
     expect((await read(jobId)).error).toBe('The run exceeded its limit of 12 h.');
   });
 
-  it('a run without reports fails after its agent went offline, and no kill is sent to the agent', async () => {
+  it('a run without reports fails without a kill command after its agent went offline', async () => {
     const jobId = await running();
     await fixture.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
     expect((await sweep(14 * minute, { lostAfterMs: 15 * minute })).failed).toEqual([]);

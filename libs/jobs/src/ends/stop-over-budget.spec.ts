@@ -78,7 +78,7 @@ describe('A run’s budget', () => {
     expect(cost!.totalMicros).toBe(1_500_000n);
   });
 
-  it('the sweep fails a run whose machine time exceeds its budget, and no other run', async () => {
+  it('the sweep fails only runs whose machine time exceeds their budget', async () => {
     const runs = [];
     for (let at = 0; at < 5; at += 1) runs.push(await running({ maxCostUsd: 0.1 }));
     const over = runs[3]!;

@@ -21,7 +21,7 @@ describe('the internal port', () => {
   });
   afterAll(() => server.close());
 
-  it('the internal port answers liveness and metrics only, and only on its own address', async () => {
+  it('the internal port answers only liveness and metrics requests, and only on its own address', async () => {
     expect((await http.get('/livez')).body).toEqual({ status: 'ok' });
     expect((await http.get('/metrics')).text).toContain('muster_queue_backlog');
     expect((await http.get('/api/health')).status).toBe(404);

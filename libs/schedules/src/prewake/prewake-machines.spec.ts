@@ -130,7 +130,7 @@ describe('prewakeMachines', () => {
     expect(bootMs).toBeLessThan(60_000);
   });
 
-  it('a slow machine is prewoken early, and its wake timeout is extended to its boot time', async () => {
+  it('a slow machine is prewoken earlier, with a wake timeout that is extended to its boot time', async () => {
     await query('UPDATE agent SET boot_ms = 300000 WHERE id = $1', [ground.agentId]);
     await schedule(inSeconds(330));
     expect((await tick()).woken).toBe(1);

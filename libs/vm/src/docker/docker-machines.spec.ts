@@ -110,7 +110,7 @@ describe('a Docker Engine', () => {
     expect((await provider.describe(machine)).state).toBe('stopped');
   });
 
-  it('start and reboot of a missing container fail permanently, and its stop and terminate succeed', async () => {
+  it('a missing container can be stopped and terminated, but its start and reboot fail permanently', async () => {
     const { docker, provider, machine } = fixture;
     docker.containers.clear();
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });

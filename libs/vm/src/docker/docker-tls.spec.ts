@@ -80,7 +80,7 @@ describe('a Docker Engine over TLS', () => {
     expect((await provider.describe(machine)).state).toBe('running');
   });
 
-  it('a Docker Engine is not called if a certificate file is missing, and the error names the file', async () => {
+  it('a Docker Engine is not called if a certificate file is missing, which the error names', async () => {
     const { folder, provider, machine } = fixture;
     await rm(join(folder, 'cert.pem'));
     for (const error of await expectBoundedFailure(provider, machine)) {

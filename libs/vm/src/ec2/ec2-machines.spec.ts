@@ -103,7 +103,7 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual(['StartInstances', 'StartInstances']);
   });
 
-  it('start and reboot of a missing instance fail permanently, and its stop and terminate succeed', async () => {
+  it('a missing instance can be stopped and terminated, but its start and reboot fail permanently', async () => {
     const { ec2, provider, machine, instanceId } = fixture;
     ec2.instances.delete(instanceId);
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });

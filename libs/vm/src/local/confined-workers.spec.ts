@@ -137,7 +137,7 @@ describe('the folders of an organization', () => {
 });
 
 describe('the available confinement', () => {
-  it('the available confinement is found by a trial, and the failure of the trial is returned', async () => {
+  it('the available confinement is found by a trial, whose failure is returned', async () => {
     const root = await folder();
     const input = readConfinementInput(root, { PATH: process.env['PATH']!, PYTHON: '/nowhere/python3' });
     expect(await findConfinement(input)).toMatchObject({ account: false, namespaces: false });
