@@ -143,7 +143,7 @@ describe('a backup', () => {
 });
 
 describe('a restore', () => {
-  it('a restore leaves its target untouched when it is interrupted at any step, and resumes', async () => {
+  it('a restore that is interrupted at any step leaves its target untouched until it is resumed', async () => {
     const target = await emptyTarget();
     const steps: string[] = [];
     await restore(await emptyTarget(), { onProgress: (line) => steps.push(line) });

@@ -23,7 +23,7 @@ function environment(): Environment {
   const set = process.env;
   return {
     DATABASE_URL: set['DATABASE_URL'] ?? urlOfStart(resolve(set['MUSTER_DATA_DIR'] ?? '.muster/data')),
-    // Required by the configuration, but not used: no message is enqueued and no secret is decrypted.
+    // REDIS_URL and MASTER_KEYS are required but not used: no message is enqueued and no secret is decrypted.
     REDIS_URL: set['REDIS_URL'] ?? 'redis://127.0.0.1:6379',
     MASTER_KEYS: set['MASTER_KEYS'] ?? `none:${randomBytes(32).toString('base64')}`,
     PUBLIC_APP_URL: 'http://127.0.0.1',

@@ -66,7 +66,7 @@ describe('the suite reporter', () => {
     expect(report({ kind: 'database', processorSeconds: 16, slowness: 2 })).toBeUndefined();
   });
 
-  it('the suite reporter fails a run with a file that leaves something behind, and names both', () => {
+  it('the suite reporter fails a run with a file that leaves something behind, both of which it names', () => {
     expect(report({ leftBehind: ['timers: 1'] })).toBeInstanceOf(Error);
     expect(printed).toContain('libs/a/src/a.spec.ts left behind: timers: 1.');
   });

@@ -139,7 +139,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
     },
   );
 
-  it('a tunnel to the service’s own host is not used, and does not delay the runs of its worker', async () => {
+  it('a tunnel to the service’s own host is ignored without delaying the runs of its worker', async () => {
     fixture.hosts.run(
       fixture.hosts.service,
       [process.execPath, '-e', trap],

@@ -25,7 +25,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
   });
   afterAll(() => fixture?.close());
 
-  it('a worker on another host starts runs within a second, and keeps files across a restart', async () => {
+  it('a worker on another host starts a run within a second, even after a restart, and keeps its files', async () => {
     const { api } = fixture;
     const workflowId = (await api.post('/api/workflows', { name: 'Far', script })).body.id;
     const agentId = await fixture.install('plain');

@@ -111,7 +111,7 @@ describe('feedback synchronization whose worker is killed', () => {
     expect(killed).toBe(kills);
   }, 600_000);
 
-  it('a report causes one model call, and is classified by rule if the worker dies during the call', async () => {
+  it('a report causes one model call at most; if the worker dies during the call, rules classify the report', async () => {
     const model = await FakeModel.start();
     const env = { ...model.env, MODEL_TIMEOUT_MS: '500' };
     await service.end();

@@ -55,7 +55,7 @@ describe('npm start that is killed and started again', () => {
     }
   });
 
-  it('npm start leaves no process behind after a SIGKILL, and can be started again', async () => {
+  it('npm start can be started again after a SIGKILL, which leaves no process behind', async () => {
     // A worker of a local agent outlives its service, and the next start may take it over.
     const left = processesOf(dataDir).flatMap(({ pid, command }) => (command.includes('worker') ? [] : [pid]));
     await running.end('SIGKILL');

@@ -57,7 +57,7 @@ describe('npm start', () => {
     await waitFor('the cost of the example', async () => (await api.get(path)).body.totalCostUsd > 0);
   });
 
-  it('a second npm start on the same data is refused, and does not disturb the first', async () => {
+  it('a second npm start on the same data is refused without disturbing the first one', async () => {
     const second = start(['--port', String(await freePort()), '--data-dir', dataDir]);
     expect(await second.exit).toBe(1);
     expect(second.output).toMatch(/muster: Another Muster \(pid \d+\) is using/);

@@ -147,7 +147,7 @@ describe('waiting feedback', () => {
     expect(await due()).toBe(true);
   });
 
-  it('the ids of received tracker webhooks are deleted after 30 days, and not before', async () => {
+  it('the ids of received tracker webhooks are deleted after 30 days, but not before', async () => {
     const [young, old] = [newId(), newId()];
     for (const [id, days] of [
       [young, 29],

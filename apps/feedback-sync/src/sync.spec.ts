@@ -248,7 +248,7 @@ describe('feedback at the trackers', () => {
     expect(trackers.tasksOf(id)).toHaveLength(1);
   });
 
-  it('feedback waits while the automation is off, and is synced when the automation is turned on', async () => {
+  it('feedback that arrives while the automation is off is synced when the automation is turned on', async () => {
     const off = await start({ FEEDBACK_AUTOMATION_ENABLED: 'false' });
     const previous = { caller, organizationId };
     try {

@@ -194,7 +194,7 @@ describe('retention', () => {
     expect(await roi()).toEqual({ ...before, source: 'rollup' });
   });
 
-  it('retention finds expired rows by an index, and does not read retained rows again', async () => {
+  it('retention finds expired rows by an index without reading retained rows', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     await sql('UPDATE organization_settings SET log_retention_days = 30 WHERE organization_id = $1', [organizationId]);
     const { agentId } = await insertRun(organizationId, 80, 1);

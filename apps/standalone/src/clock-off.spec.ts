@@ -97,7 +97,7 @@ describe.each([
     expect((await agent()).status).toBe('online');
   });
 
-  it('if service and database clocks differ, a failed run is retried after its delay, and not before', async () => {
+  it('if service and database clocks differ, a failed run is retried after its delay but not before', async () => {
     const id = await launch({ maxRetries: 1, retryDelayMs: 600_000 });
     await report(id, { status: 'failed', error: 'on purpose' });
     const retry = await waitFor('the retry', async () => {
@@ -127,7 +127,7 @@ describe.each([
     expect(status.body).toMatchObject({ status: 'success', output: '1\n' });
   });
 
-  it('if service and database clocks differ, a schedule fires at its time, and not before', async () => {
+  it('if service and database clocks differ, a schedule fires at its time but not before', async () => {
     const schedule = { name: 'S', scriptId: ids.workflowId, agentId: ids.agentId, cronExpression: '0 0 1 1 *' };
     const created = await tenant.api.post('/api/schedules', schedule);
     expect(Date.parse(created.body.nextRunAt)).toBeGreaterThan(clock.now().getTime());

@@ -33,7 +33,7 @@ describe('codes that arrive without a person', () => {
       expect((await pilot.tenant.api.post('/api/jobs/launch', body)).status).toBe(400);
     });
 
-    it('a TOTP code is given to one run only, and not before its validity starts', async () => {
+    it('a TOTP code is given to one run only, after the start of its validity', async () => {
       const [one, two] = [await running(), await running()];
       const responses = await Promise.all([totp(one.id), totp(two.id)]);
       const [first, second] = responses.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
@@ -76,7 +76,7 @@ describe('codes that arrive without a person', () => {
       return { ...question.body, read: async () => (await pilot.tenant.worker.get(path)).body };
     };
 
-    it('a message to an inbound address answers the oldest waiting question, and is used once', async () => {
+    it('a message to an inbound address answers the oldest waiting question once', async () => {
       const address = await make();
       const [first, second] = [await waiting(address.name), await waiting(address.name)];
       // A replayed request has the same timestamp and therefore the same signature.

@@ -67,7 +67,7 @@ describe('requests for commands', () => {
       }
     });
 
-    it('a command for a starting agent waits, and is pushed at the handshake', async () => {
+    it('a command for a starting agent is pushed at the agent’s handshake', async () => {
       const { id, client, worker } = await online();
       await sql(`UPDATE agent SET status = 'starting' WHERE id = $1`, [id]);
       const { commandId } = (await snippet(id)).body;

@@ -139,7 +139,7 @@ describe('Commands', () => {
     expect(statSync(root).mode & 0o777).toBe(0o700);
   });
 
-  it('a script can create sockets deep below TMPDIR for any worker folder, and leaves no link behind', async () => {
+  it('a script can create sockets deep below TMPDIR for any worker folder without leaving a link behind', async () => {
     await worker.start();
     const code = `
 import os, socket

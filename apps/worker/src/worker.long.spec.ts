@@ -26,7 +26,7 @@ describe('A boot that the service does not know', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('a worker waits while its machine is being stopped, and continues if the stop does not happen', async () => {
+  it('a worker waits while its machine is being stopped until the stop happens or fails', async () => {
     const { bootId } = service.handshake()!.body;
     let refusals = 0;
     service.interfere = ({ path }) => {

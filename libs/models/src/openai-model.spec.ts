@@ -128,7 +128,7 @@ describe('a model', () => {
   });
 
   describe('on failure', () => {
-    it('a failed model call is repeated after the time in Retry-After, and is billed once', async () => {
+    it('a failed model call that is repeated after the time in Retry-After is billed once', async () => {
       fake.says({ status: 429, headers: { 'retry-after': '1' } }, { status: 503 }, 'Here.');
       const startedAt = performance.now();
       // The pause may be longer than the timeout.
@@ -220,7 +220,7 @@ describe('a model', () => {
   });
 
   describe('after the caller has left', () => {
-    it('a model stream ends when its reader stops, and is billed for the text so far', async () => {
+    it('a model stream that ends because its reader stops is billed for the text so far', async () => {
       fake.says({ content: 'One two three four five six', slowMs: 50 });
       for await (const delta of model.streamChat({ messages: hello })) {
         expect(delta).toEqual({ kind: 'text', text: 'One ' });

@@ -13,7 +13,7 @@ import type { OrganizationSettingsEntity, Transaction, WorkflowRevisionEntity } 
 import { requireKeyNames, requireVariables } from '@muster/jobs';
 import { requireInstallation } from '@muster/packs';
 import { etagOf, newId, requireMatch } from '@muster/platform';
-import { requireKeyVariables, requireSomethingToRun, runsAnything } from '@muster/workflows';
+import { requireKeyVariables, requireSomethingToRun, runsAnythingSql } from '@muster/workflows';
 import { parseCron, readCron } from './cron/cron-rule';
 import { nextRun } from './cron/next-run';
 import { lockSchedule, type ScheduleRow } from './schedule-row';
@@ -166,7 +166,7 @@ async function requireRunnable(tx: Transaction, organizationId: string, definiti
     installationId: string | null;
     agent: string | null;
   }>(
-    `SELECT r.variables, ${runsAnything} AS runs,
+    `SELECT r.variables, ${runsAnythingSql} AS runs,
             w.workflow_pack_installation_id AS installation_id,
             (SELECT id FROM agent WHERE id = $3 AND organization_id = $1 AND status <> 'terminated') AS agent
      FROM workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision

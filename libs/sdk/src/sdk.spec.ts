@@ -106,7 +106,7 @@ describe('the SDK', () => {
     await expect(new Muster({ baseUrl }).agents.list().toArray()).rejects.toMatchObject({ code: 'not_muster' });
   });
 
-  it('the SDK stops reading a response above the maximum size, and does not retry', async () => {
+  it('the SDK stops reading a response above the maximum size without a retry', async () => {
     let sent = 0;
     handlers = [
       (_, response) => {

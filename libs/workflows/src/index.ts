@@ -11,5 +11,5 @@ export { saveWorkflow } from './save-workflow';
 export { sessionProgram } from './sessions/session-program';
 export { type LearnedStep, writeLearnedScript, writeStableCode } from './sessions/write-stable-code';
 export { listRevisions, restoreRevision, type RevisionRow } from './workflow-revisions';
-export { requireSomethingToRun, runsAnything, scriptOf } from './what-runs';
+export { requireSomethingToRun, runsAnythingSql, scriptOf } from './what-runs';
 export { findWorkflow, type WorkflowRow } from './workflow-row';

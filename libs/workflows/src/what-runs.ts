@@ -15,7 +15,7 @@ export function scriptOf({ name, script, steps }: Runnable): string | null {
 }
 
 /** SQL condition on a revision `r`: whether it has anything to run. */
-export const runsAnything = `(r.script ~ '\\S' OR jsonb_array_length(r.steps) > 0)`;
+export const runsAnythingSql = `(r.script ~ '\\S' OR jsonb_array_length(r.steps) > 0)`;
 
 export function requireSomethingToRun(runs: boolean): void {
   if (runs) return;

@@ -126,7 +126,7 @@ describe('a dev stack', () => {
     free();
   });
 
-  it('a dev stack runs next to another stack, and ends only its own servers', async () => {
+  it('a dev stack that runs next to another stack ends only its own servers', async () => {
     const [one, other] = await Promise.all([start(), start()]);
     await remember(other!, 'untouched');
     const pids = [other!.postgres!.pid, other!.redis!.pid];
@@ -136,7 +136,7 @@ describe('a dev stack', () => {
     expect(await remembered(other!)).toEqual(['untouched', 'untouched']);
   });
 
-  it('a dev stack stops once even if stop is called repeatedly, and ends frozen servers', async () => {
+  it('a dev stack stops once, also with frozen servers, even if stop is called repeatedly', async () => {
     const dataDir = folder();
     const stack = await start({ dataDir });
     process.kill(stack.postgres!.pid, 'SIGSTOP');

@@ -29,7 +29,7 @@ describe('a worker as a systemd service', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('a system unit starts at boot, has its variables in a private file, and is removed with that file', () => {
+  it('a system unit that starts at boot has its variables in a private file, which is removed with the unit', () => {
     const unit = new SystemdUnit(systemd('system'), place);
     expect(unit.isInstalled).toBe(false);
     expect(unit.install(given)).toBeNull();

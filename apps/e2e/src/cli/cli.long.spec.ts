@@ -57,7 +57,7 @@ describe('the command line with a real service', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const logins = () => join(cli.home, '.config/muster/logins.json');
+  const loginsPath = () => join(cli.home, '.config/muster/logins.json');
   /** Returns the id of the run from an output of the command line. */
   const runIdIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
   const ok = async (...args: string[]) => {
@@ -123,7 +123,7 @@ describe('the command line with a real service', () => {
     await at.sees('Value of OTHER:');
     at.types(`${value}\r`);
     expect(await at.exit).toBe(0);
-    expect(`${result.out}${result.err}${at.output}${readFileSync(logins(), 'utf8')}`).not.toContain(value);
+    expect(`${result.out}${result.err}${at.output}${readFileSync(loginsPath(), 'utf8')}`).not.toContain(value);
     const { body } = await api.post('/api/workflows', {
       name: 'Length',
       script: 'import os\nprint(len(os.environ["OTHER"]))',
@@ -180,7 +180,7 @@ describe('the command line with a real service', () => {
     const forbidden = await cli.run(['secrets', 'list']);
     expect(forbidden).toMatchObject({ code: 3, err: expect.stringContaining('muster login --url') });
     const [login] = JSON.parse(await ok('contexts', '--json')).filter(({ name }: { name: string }) => name !== 'key');
-    const { session } = JSON.parse(readFileSync(logins(), 'utf8')).contexts[login.name];
+    const { session } = JSON.parse(readFileSync(loginsPath(), 'utf8')).contexts[login.name];
     await fetch(`${base}/api/auth/logout`, { method: 'POST', headers: { cookie: session } });
     const ended = await cli.run(['agents', 'list', '--context', login.name]);
     expect(ended).toMatchObject({ code: 3, err: expect.stringContaining('Your session has expired. Sign in again') });

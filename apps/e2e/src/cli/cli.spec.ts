@@ -46,7 +46,7 @@ describe('the command line with a real service', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const logins = () => join(cli.home, '.config/muster/logins.json');
+  const loginsPath = () => join(cli.home, '.config/muster/logins.json');
   /** Returns the id of the run from an output of the command line. */
   const runIdIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
   const ok = async (...args: string[]) => {
@@ -55,7 +55,7 @@ describe('the command line with a real service', () => {
     return result.out;
   };
 
-  it('the command line prints help without arguments, and reports wrong commands and options', async () => {
+  it('the command line prints help if it gets no arguments and an error for wrong commands or options', async () => {
     expect((await cli.run([])).out).toContain('muster run <workflow>');
     expect((await cli.run(['run', '--help'])).out).toContain('--wait');
     const wrong = await cli.run(['agents', 'lst']);
@@ -76,8 +76,8 @@ describe('the command line with a real service', () => {
     expect(await at.exit).toBe(0);
     expect(at.output).toContain(`Signed in to ${practice.name}`);
     expect(at.output).not.toContain(password);
-    expect(statSync(logins()).mode & 0o777).toBe(0o600);
-    expect(readFileSync(logins(), 'utf8')).not.toContain(password);
+    expect(statSync(loginsPath()).mode & 0o777).toBe(0o600);
+    expect(readFileSync(loginsPath(), 'utf8')).not.toContain(password);
     expect(JSON.parse(await ok('whoami', '--json'))).toMatchObject({ user: { email, role: 'admin' }, url: base });
   });
 

@@ -30,7 +30,7 @@ describe('muster login', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  const logins = () => join(cli.home, '.config/muster/logins.json');
+  const loginsPath = () => join(cli.home, '.config/muster/logins.json');
   const ok = async (...args: string[]) => {
     const result = await cli.run(args);
     expect([result.code, result.err]).toEqual([0, expect.any(String)]);
@@ -44,7 +44,7 @@ describe('muster login', () => {
     const admin = await new HttpClient(base).signIn(email, password);
     expect((await admin.post('/api/auth/device/answer', { userCode: code, allow: true })).status).toBe(200);
     expect([await at.exit, at.output]).toEqual([0, expect.stringContaining(`Signed in to ${practice.name}`)]);
-    const { apiKey: fetched } = JSON.parse(readFileSync(logins(), 'utf8')).contexts.browser;
+    const { apiKey: fetched } = JSON.parse(readFileSync(loginsPath(), 'utf8')).contexts.browser;
     expect(JSON.parse(await ok('whoami', '--json'))).toMatchObject({ user: { role: 'member' }, url: base });
     await ok('logout', '--context', 'browser');
     expect((await api.withKey(fetched).get('/api/auth/me')).status).toBe(401);

@@ -46,7 +46,7 @@ describeInBrowser('the administration page', () => {
     await tab.close();
   });
 
-  it('the administration page suspends an organization after a confirmation, and resumes it', async () => {
+  it('the administration page can suspend an organization, after a confirmation, and resume it', async () => {
     const root = await fixture.api(fixture.superAdmin);
     const input = { name: 'Westside', adminEmail: 'west@example.com', adminPassword: 'a good password' };
     await root.post('/api/admin/organizations', input);
@@ -96,7 +96,7 @@ describeInBrowser('the administration page', () => {
     await tab.close();
   });
 
-  it('the administration page computes the charge of a run, and shows the steps of the calculation', async () => {
+  it('the administration page shows how the charge of a run is calculated', async () => {
     const api = await fixture.api();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
     const claim = (id: string) =>

@@ -53,7 +53,7 @@ describeInBrowser('the page of an agent', () => {
   const at = (tab: string) => `/app/agents/${agentId}?tab=${tab}`;
   const answers = ({ page }: ConsoleTab) => page.locator('[data-testid=chat-message][data-role=assistant]');
 
-  it('the chat shows an answer while it arrives, also after a change of tabs, and shows it again later', async () => {
+  it('the chat shows an answer while it arrives as well as later, also after a change of tabs', async () => {
     model.says({ content: `It is idle because ${hostileText}`, slowMs: 150 });
     const tab = await fixture.signedIn(at('chat'));
     const { page } = tab;
@@ -124,7 +124,7 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('the page of an agent runs a snippet, and shows its exact output', async () => {
+  it('the page of an agent shows the exact output of a snippet', async () => {
     const tab = await fixture.signedIn(`/app/agents/${agentId}`);
     const { page } = tab;
     const isEditor = () => page.locator('.cm-editor').count();

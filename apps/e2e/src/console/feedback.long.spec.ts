@@ -19,7 +19,7 @@ describeInBrowser('feedback', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('feedback is reported from any page with an image file, and shows its status', async () => {
+  it('feedback can be reported from any page with an image file, and its reporter sees its status', async () => {
     const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
@@ -59,7 +59,7 @@ describeInBrowser('feedback', () => {
     await tab.close();
   });
 
-  it('the report form accepts a pasted image, and leaves pasted text to the focused field', async () => {
+  it('the report form takes over a pasted image but not pasted text, which goes to the focused field', async () => {
     const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: fixture.address });

@@ -13,7 +13,7 @@ describeInBrowser('the frame around every page', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('the console asks for a sign-in when the session has ended, and continues to the requested page', async () => {
+  it('the console opens the requested page after a sign-in that became necessary because the session had ended', async () => {
     const tab = await fixture.signedIn('/app/settings?part=Users');
     const { page } = tab;
     await page.getByRole('row', { name: new RegExp(fixture.admin[0]) }).waitFor();
@@ -137,7 +137,7 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('the console keeps typed text while the service is unreachable, and reports the failed save', async () => {
+  it('the console keeps typed text when it reports that a save failed because the service is unreachable', async () => {
     const tab = await fixture.signedIn('/app/settings?part=Limits');
     const { page } = tab;
     await page.getByLabel('Monthly run limit').fill('77');

@@ -210,7 +210,7 @@ describeInBrowser('lists and the links to them', () => {
     await tab.close();
   });
 
-  it('the search of a list continues over pages without a match, and does not repeat a failed request', async () => {
+  it('the search of a list continues over pages without a match but not after a failed request', async () => {
     const endpoint = await api.post('/api/webhook-endpoints', { url: 'https://example.com/told', events: ['*'] });
     const endpointId = endpoint.body.id ?? endpoint.body.webhookEndpoint.id;
     const far = '00000000-0000-7000-8000-0000feedbeef';

@@ -141,7 +141,7 @@ describeInBrowser('the pages of schedules', () => {
     await tab.close();
   });
 
-  it('the week is in the organization’s time zone, and lists very frequent schedules separately', async () => {
+  it('the week shows schedules in the organization’s time zone, very frequent ones in a separate list', async () => {
     const chicago = new Intl.DateTimeFormat('en-GB', {
       timeZone: 'America/Chicago',
       hour: '2-digit',

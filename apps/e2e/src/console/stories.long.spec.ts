@@ -59,7 +59,7 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('the console creates an agent, shows its key once, and shows how to install its worker', async () => {
+  it('the console shows the key of a new agent once, with the command that installs its worker', async () => {
     const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'New agent' }).click();

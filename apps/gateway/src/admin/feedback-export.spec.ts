@@ -63,7 +63,7 @@ describe('the feedback export', () => {
     expect((await harness.http.get(path)).status).toBe(401);
   });
 
-  it('the feedback export is UTF-8 CSV with a byte order mark, and has a header even without rows', async () => {
+  it('the feedback export is UTF-8 CSV with a byte order mark and a header, even without rows', async () => {
     const answer = await fetch(`${harness.url}${path}?status=rejected`, {
       headers: adminTenant.as.super_admin.headers,
     });

@@ -81,7 +81,7 @@ describe('organizations at the gateway', () => {
       expect((await root.post('/api/auth/organization', { organizationId: newId() })).status).toBe(404);
     });
 
-    it('a switch to another organization ends when the role changes or the session ends, and is audited', async () => {
+    it('the end of a switch to another organization, by a change of role or the end of the session, is audited', async () => {
       const [tenant, other] = [await harness.makeTenant(), await harness.makeTenant()];
       const id = tenant.userIds.super_admin;
       const { email } = (await tenant.as.super_admin.get('/api/auth/me')).body.user;

@@ -64,7 +64,7 @@ describe('event streams', () => {
     }
   });
 
-  it('an event stream stays open while Postgres is unreachable, and resumes at its position', async () => {
+  it('an event stream stays open while Postgres is unreachable, so that it later continues at its position', async () => {
     const harness = await start({ EVENT_STREAMS_LOOK_MS: '50', EVENT_STREAMS_HEARTBEAT_MS: '150' });
     const agentRef = await anAgent(harness);
     const stream = await followAgent(harness, agentRef);

@@ -177,7 +177,7 @@ describe('imaging-images', () => {
     expect(unsigned).toMatchObject({ fullKey: keys.full, fullUrl: null, thumbnailUrl: null });
   });
 
-  it('an image conversion fails if no image was converted, and reports the reason for each image', async () => {
+  it('an image conversion that converted no image fails with the reason for each image', async () => {
     const commandId = await start();
     const reported = [1, 3].map((ordinal) => ({ ordinal, code: 'not_found', error: 'there is no such file' }));
     const error = 'none of 2 images could be converted';

@@ -114,7 +114,7 @@ describe('a chat’s tool call that changes something', () => {
     expect(fixture.model.calls.at(-1)!.text).toContain('the process that executed it died');
   });
 
-  it('a declined tool call is not executed, and cannot be approved afterwards', async () => {
+  it('a declined tool call is not executed, even if it is approved afterwards', async () => {
     const { call, sessionId } = await request();
     const { status, body } = await decide(call.confirmationId, false);
     expect(status).toBe(200);

@@ -107,7 +107,7 @@ describe('passkeys', () => {
     expect((await session.get('/api/auth/passkeys')).body.passkeys[0].lastUsedAt).toBe(clock.now().toISOString());
   });
 
-  it('a passkey is required after the password if it is the only factor, and is accepted for a step-up', async () => {
+  it('a passkey that is the only second factor is required after the password and accepted for a step-up', async () => {
     const { email, device } = await makePasskeyUser('admin');
     const first = await login(email);
     expect(first.body).toEqual({ needs: 'passkey', ticket: expect.any(String) });

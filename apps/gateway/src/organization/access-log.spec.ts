@@ -97,7 +97,7 @@ describe('the access log', () => {
     expect(await entries(`subject=${id}`)).toEqual([]);
   });
 
-  it('a read succeeds while the access log cannot be written, and is recorded afterwards', async () => {
+  it('a read that succeeds while the access log cannot be written is recorded in the log afterwards', async () => {
     const id = await job();
     const owner = await ownerDataSource(harness.databaseUrl).initialize();
     await owner.query('ALTER TABLE access_entry RENAME TO access_entry_away');

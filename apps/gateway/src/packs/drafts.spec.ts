@@ -204,7 +204,7 @@ describe('drafts of packs', () => {
       });
     });
 
-    it('of several drafts with one base, only one becomes the draft head; other requests get a conflict with both bundle ids', async () => {
+    it('only one of several drafts with one base becomes the draft head; the others get a conflict with both bundle ids', async () => {
       const packId = await makePack(tenant);
       for (let round = 0; round < 3; round += 1) {
         const base = await headOf(packId);

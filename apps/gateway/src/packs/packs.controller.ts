@@ -120,7 +120,7 @@ export class PacksController {
     ]);
     return {
       ...presentPackBase(pack),
-      // The lists return one row more than the limit, to show whether there are more.
+      // The three lists contain one row more than the limit, which shows whether there are more.
       versions: versions.slice(0, newest.limit).map(presentVersion),
       installations: installations.slice(0, newest.limit).map(presentInstallation),
       runtimeBundles: bundles.map((row) => presentBundle(organizationId, row)),

@@ -148,7 +148,7 @@ describe('GET /api/pilot/roi', () => {
     }
   });
 
-  it('ROI accepts up to three years, and refuses an invalid range of days', async () => {
+  it('ROI is computed for a valid range of days of up to three years; other ranges are refused', async () => {
     const { status, body } = await roi('from=2023-03-01&to=2026-03-01');
     expect([status, body.daily.length]).toEqual([200, 1097]);
     for (const [query, days] of [

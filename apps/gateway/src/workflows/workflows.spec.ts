@@ -25,7 +25,7 @@ describe('workflows', () => {
   const save = (id: string, body: object, ifMatch?: string) =>
     tenant.api.with(ifMatch ? { 'if-match': ifMatch } : {}).post(`/api/workflows/${id}/save`, body);
 
-  it('a workflow can be created with or without a script and steps, and is read back unchanged', async () => {
+  it('a created workflow is returned unchanged, with or without a script and steps', async () => {
     const bare = await make({ variables: ['CLAIM_ID'] });
     expect(bare.headers.get('location')).toBe(`/api/workflows/${bare.body.id}`);
     expect(bare.body).toMatchObject({ name: 'EOBs', variables: ['CLAIM_ID'], script: '', steps: [], revision: 1 });
@@ -195,7 +195,7 @@ describe('workflows', () => {
     expect((await tenant.api.patch(path, { maxCostUsd: -1 })).status).toBe(400);
   });
 
-  it('an archived workflow is hidden, and cannot be launched or changed', async () => {
+  it('an archived workflow is hidden and can be neither launched nor changed', async () => {
     const { organizationId } = tenant;
     const agent = await makeAgent(harness.db, { organizationId, name: newId() });
     const { body } = await make({ name: 'Archived one', script: 'x' });

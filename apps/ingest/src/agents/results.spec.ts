@@ -55,7 +55,7 @@ describe('results of commands', () => {
     const outputOf = async (commandId: string) =>
       (await sql('SELECT status, output FROM agent_command WHERE id = $1', [commandId]))[0];
 
-    it('the output of a command is stored until the result replaces it, and is refused afterwards', async () => {
+    it('the output of a command is accepted and stored until the command’s result replaces it', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, null);
       const path = `/api/agents/${id}/commands/${commandId}`;
@@ -154,7 +154,7 @@ describe('results of commands', () => {
         ...body,
       });
 
-    it('an upload goes directly to the object storage with the requested size and type, and is recorded', async () => {
+    it('an upload with the requested size and type goes directly to the object storage before it is recorded', async () => {
       const id = await makeMachine();
       const jobId = await makeJob(id, 'running');
       const { status, body } = await ask(id, { jobId });

@@ -47,7 +47,7 @@ describe('a run summary that cannot be stored', () => {
     return contents();
   };
 
-  it('a run summary changes nothing if one of its rows cannot be stored, and can be sent again', async () => {
+  it('a run summary of which one row cannot be stored changes nothing, so that it can be sent again', async () => {
     const before = await storeEarlier();
     await owner.query(`
       CREATE FUNCTION refuse_stops() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room for secret'; END $$;
@@ -68,7 +68,7 @@ describe('a run summary that cannot be stored', () => {
     expect((await worker.post(path, body)).body).toMatchObject({ claims: 3, stopEvents: 1, replaced: true });
   });
 
-  it('a run summary changes nothing if the database connection is lost, and can be sent again', async () => {
+  it('a run summary changes nothing if the database connection is lost, so that it can be sent again', async () => {
     const before = await storeEarlier();
     const [answer] = await behindLock(
       harness.db,

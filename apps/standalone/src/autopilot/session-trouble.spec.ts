@@ -153,7 +153,7 @@ describe('a session with failures', () => {
     expect(body.entries[0].message).toContain(`could not open its start page: ${startError}`);
   });
 
-  it('a session continues with a partly loaded start page, and reports that to the model', async () => {
+  it('a session that continues with a partly loaded start page reports this to the model', async () => {
     const startError = 'the page was not loaded in time';
     const look = { url: 'http://portal.test/', title: '', tree: '- text "…"', treeCut: false, screenshotKey: null };
     browsers.open = () =>

@@ -117,7 +117,7 @@ describe('notification channels', () => {
     expect(await mailbox.wait(later)).toHaveLength(1);
   });
 
-  it('a channel does not repeat a message that may have arrived, and reports it as unclear', async () => {
+  it('a channel reports a message that may have arrived as unclear instead of repeating it', async () => {
     const to = address();
     mailbox.onMessage = (each) => (each === to ? 'break' : null);
     const { id } = await mailChannel(to);
@@ -224,7 +224,7 @@ describe('notification channels', () => {
     expect(mailbox.mails.filter(({ to }) => [labels, severe].includes(to))).toHaveLength(2);
   });
 
-  it('a channel sends a test message even if the channel is off, and reports the result', async () => {
+  it('a channel reports the result of a test message, which it sends even if the channel is off', async () => {
     const to = address();
     const { id } = await mailChannel(to, { enabled: false });
     await fixture.run('failed');

@@ -14,7 +14,7 @@ describe('webhook endpoints', () => {
   });
   afterAll(() => fixture.close());
 
-  it('an endpoint shows its secret once, and accepts changes only to the version that was read', async () => {
+  it('an endpoint’s secret is shown once, and the endpoint can be changed only at the version that was read', async () => {
     const created = await fixture.endpoint(fixture.path(), ['job.failed'], { description: 'Billing' });
     expect(created.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     const read = await fixture.admin.get(`${base}/${created.id}`);

@@ -38,7 +38,7 @@ describe('The cache of bundles', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('a bundle is downloaded once for concurrent and later uses, and not again after a restart', async () => {
+  it('a bundle is downloaded once for concurrent and later uses, even after a restart', async () => {
     const bytes = randomBytes(100_000);
     const bundle = store.put(bytes);
     const together = await Promise.all(Array.from({ length: 10 }, () => read(bundle)));

@@ -178,7 +178,7 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
     expect(await answer('stop_recording', { recordingId: 'r-1' })).toMatchObject({ status: 'failed' });
   });
 
-  it('a recording cannot be started without a browser, and not of the screen without a display', async () => {
+  it('a recording of a browser needs a browser; a recording of the screen needs a display', async () => {
     await worker.start({ DISPLAY: '', CHROMIUM: '/nowhere/chromium' });
     for (const [payload, code] of [
       [{}, 'browser_unavailable'],

@@ -38,7 +38,7 @@ describe('Live output', () => {
     expect(sent).toEqual(['the key is ', 'the key is [redacted], as ever\n']);
   });
 
-  it('only the end of long live output is sent, and does not start with a part of a secret', async () => {
+  it('only the end of long live output is sent, never starting with a part of a secret', async () => {
     const { sent, end, print } = startStreaming(['horse battery staple']);
     print('x'.repeat(60_000));
     print(' horse battery staple');

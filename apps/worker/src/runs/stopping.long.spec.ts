@@ -181,7 +181,7 @@ describe('The end of a run', () => {
     expect(nothingLeft(run)).toBe(true);
   });
 
-  it('a worker that cannot reach the service ends its run, and reports that once the service answers', async () => {
+  it('a worker that cannot reach the service ends its run, which it reports once the service answers', async () => {
     await worker.start({ MUSTER_FENCE_MS: '700' });
     const run = await startStubborn();
     service.interfere = () => 'hang up';
@@ -240,7 +240,7 @@ describe('The end of a run', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('a snippet that exceeds its timeout fails with execution_timeout, and leaves no processes', async () => {
+  it('a snippet that exceeds its timeout fails with execution_timeout without leaving processes', async () => {
     await worker.start();
     const code = `print("begun", flush=True)\n${stubborn.replace('MARK', worker.folder)}`;
     const snippet = commandOf('snippet', { code, timeoutMs: 3000 });

@@ -14,7 +14,7 @@ describe('rewrapping secrets', () => {
   });
   afterAll(() => harness.close());
 
-  it('rewrapSecrets rewraps every secret except one whose master key is lost, and reports that secret', async () => {
+  it('rewrapSecrets rewraps every secret except those whose master key is lost, which it reports', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const before = KeyRing.parse(testMasterKey);
     const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);

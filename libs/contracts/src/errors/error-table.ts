@@ -1,6 +1,6 @@
 /** HTTP status and title of every error code. Clients decide by the code. */
 export const errorTable = {
-  // The five codes of run summaries, in the spelling of the API. RUN_SUMMARY_REQUEST_FAILED has three statuses.
+  // The five codes in capitals are those of run summaries. RUN_SUMMARY_REQUEST_FAILED has three statuses.
   DENTRIX_RUN_SUMMARY_INGEST_FAILED: { status: 503, title: 'Run summary not stored' },
   INVALID_RUN_SUMMARY_PAYLOAD: { status: 400, title: 'Invalid run summary' },
   JOB_NOT_FOUND: { status: 404, title: 'Job of the run summary not found' },
@@ -8,7 +8,7 @@ export const errorTable = {
   RUN_SUMMARY_REQUEST_FAILED: { status: 400, title: 'Run summary not readable' },
   run_summary_too_large: { status: 413, title: 'Run summary not readable', wireCode: 'RUN_SUMMARY_REQUEST_FAILED' },
   run_summary_not_json: { status: 415, title: 'Run summary not readable', wireCode: 'RUN_SUMMARY_REQUEST_FAILED' },
-  // Responses to a program that polls for its device authorization, in the spelling of RFC 8628.
+  // RFC 8628 defines these four codes, from access_denied to slow_down, for a program that polls for its authorization.
   access_denied: { status: 400, title: 'Access denied' },
   authorization_pending: { status: 400, title: 'Authorization pending' },
   expired_token: { status: 400, title: 'Device code expired' },
@@ -16,18 +16,18 @@ export const errorTable = {
   already_answered: { status: 409, title: 'Already answered' },
   agent_not_found: { status: 404, title: 'Agent not found' },
   agent_not_ready: { status: 409, title: 'Agent not ready' },
-  // The agent could not be woken: the client sees agent_not_ready, with the status of a failed machine.
+  // Clients see agent_not_woken as agent_not_ready, but with the status of a failed machine.
   agent_not_woken: { status: 502, title: 'Agent not ready', wireCode: 'agent_not_ready' },
   billing_gate_closed: { status: 402, title: 'Billing gate closed' },
   billing_record_exists: { status: 409, title: 'Billing record exists' },
   bundle_rejected: { status: 422, title: 'Bundle rejected' },
-  // The confirmation arrived after its deadline, so the call is not executed.
+  // Answers a confirmation of a tool call that arrives after its deadline; the call is not executed.
   confirmation_expired: { status: 409, title: 'Confirmation expired' },
   conflict: { status: 409, title: 'Conflict' },
   draft_already_published: { status: 409, title: 'Draft already published' },
   draft_head_conflict: { status: 409, title: 'Draft head conflict' },
   draft_not_found: { status: 404, title: 'Draft not found' },
-  // There is no draft to publish: the client sees draft_not_found, with the status of a conflict.
+  // Clients see draft_to_publish_missing as draft_not_found, but with the status of a conflict.
   draft_to_publish_missing: { status: 409, title: 'Draft not found', wireCode: 'draft_not_found' },
   execution_timeout: { status: 504, title: 'Execution timeout' },
   idempotency_key_in_flight: { status: 409, title: 'Idempotency key still in flight' },
@@ -36,7 +36,7 @@ export const errorTable = {
   invalid_payload: { status: 400, title: 'Invalid payload' },
   job_not_found: { status: 404, title: 'Job not found' },
   machine_cannot: { status: 409, title: 'Machine lacks a required capability' },
-  // The service does not act on a machine without its organization's mark.
+  // Answers an operation on a machine that is not marked as the organization's; the service does not execute it.
   machine_not_ours: { status: 409, title: 'Machine not marked as the organization’s' },
   metadata_not_found: { status: 404, title: 'No NPI or claim metadata' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
@@ -52,7 +52,7 @@ export const errorTable = {
   precondition_failed: { status: 412, title: 'Precondition failed' },
   pricing_model_missing: { status: 404, title: 'Pricing model missing' },
   process_not_found: { status: 404, title: 'Process not found' },
-  // The run no longer waits for the answer.
+  // Answers an answer to a question whose run no longer waits for it.
   question_over: { status: 409, title: 'Question no longer open' },
   rate_limited: { status: 429, title: 'Rate limited' },
   recording_not_found: { status: 404, title: 'Recording not found' },

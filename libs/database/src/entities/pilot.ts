@@ -51,8 +51,8 @@ export class PilotBatchEntity {
   /** Time that determines the day of the batch: startedAt, else finishedAt, else the time of the ingest. */
   @Column('timestamptz')
   occurredAt!: Date;
-  // Counted from the claim results at the ingest. They remain when the claim results are deleted with their job or by
-  // retention.
+  // These five counts are counted from the claim results when the batch arrives. They remain when the claim results are
+  // deleted with their job or by retention.
   @Column('integer', { default: 0 })
   claimsAttempted!: number;
   @Column('integer', { default: 0 })
@@ -147,7 +147,7 @@ export class SessionSummaryEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'session_summary_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  // Copied from the batch, because sessions are listed by these columns.
+  // The four columns from occurredAt to stopReason are copied from the batch, because sessions are listed by them.
   @Column('timestamptz')
   occurredAt!: Date;
   @Column('text', { nullable: true })

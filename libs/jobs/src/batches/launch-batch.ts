@@ -17,7 +17,7 @@ import { recordOrganizationEvent, type Transaction } from '@muster/database';
 import { currentContext, isUuid, newId } from '@muster/platform';
 import { bundleOf, lineageOf } from '@muster/packs';
 import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
-import { requireSomethingToRun, runsAnything } from '@muster/workflows';
+import { requireSomethingToRun, runsAnythingSql } from '@muster/workflows';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { defaultMaxRuntimeMs, defaultPriority } from '../launch/insert-job';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
@@ -152,7 +152,7 @@ async function readBatchFacts(
   if (errors.length) throw invalidPayload(errors);
   const [facts] = await tx.query<Facts>(
     `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
-            ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
+            ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
             w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys,
             ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
                   AND a.status <> 'terminated') AS agents

@@ -67,7 +67,7 @@ describe('the watchdog of jobs', () => {
     }
   });
 
-  it('a run that exceeds its time limit fails once, is killed, frees its agent, and is retried', async () => {
+  it('a run that exceeds its time limit fails once and is retried after it was killed and its agent is free', async () => {
     const jobId = await running({ maxRuntimeMs: 10 * minute, maxRetries: 1 });
     expect(await sweep(10 * minute - 1000)).toMatchObject({ scanned: 0, failed: [] });
     expect(await sweep(10 * minute)).toEqual({

@@ -34,7 +34,7 @@ describe('A run’s budget', () => {
   const checks = async (jobId: string) =>
     (await fixture.query(`SELECT FROM outbox WHERE name = 'check-budget' AND payload->>'jobId' = $1`, [jobId])).length;
 
-  it('a run whose model costs exceed its budget fails once, is killed, and is not retried', async () => {
+  it('a run whose model costs exceed its budget fails once and is killed without a retry', async () => {
     const run = await running({ maxCostUsd: 1, maxRetries: 3 });
     await spend(run, 1, 0.9);
     expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(false);

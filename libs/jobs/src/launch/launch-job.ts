@@ -13,7 +13,7 @@ import {
 import type { Transaction } from '@muster/database';
 import { bundleOf, lineageOf } from '@muster/packs';
 import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
-import { requireSomethingToRun, runsAnything } from '@muster/workflows';
+import { requireSomethingToRun, runsAnythingSql } from '@muster/workflows';
 import { insertJob } from './insert-job';
 import { resolveKeys } from './resolve-keys';
 
@@ -52,7 +52,7 @@ export async function launchJob(
   } = request;
   const [facts] = await tx.query<Facts>(
     `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
-            ${runsAnything} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
+            ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
             w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys, a.status AS agent_status
      FROM organization o
      JOIN organization_settings s ON s.organization_id = o.id

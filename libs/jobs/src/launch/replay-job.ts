@@ -2,7 +2,7 @@ import { audit, type Principal, requireSecrets, sourceOf } from '@muster/access'
 import { AppError, isTerminal, noSuch } from '@muster/contracts';
 import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
 import { readLimits, reserveRuns } from '@muster/pricing';
-import { requireSomethingToRun, runsAnything } from '@muster/workflows';
+import { requireSomethingToRun, runsAnythingSql } from '@muster/workflows';
 import { insertJob } from './insert-job';
 
 interface Replayed extends Pick<
@@ -38,7 +38,7 @@ export async function replayJob(
   const [old] = await tx.query<Replayed>(
     `SELECT j.status, j.workflow_id, j.workflow_revision, j.agent_id, a.status AS agent_status, j.variables,
             j.vault_keys, j.concurrency_keys, j.priority, j.max_retries, j.retry_delay_ms, j.retry_backoff, j.max_runtime_ms,
-            j.max_cost_micros, j.lineage, j.bundle, ${runsAnything} AS runs
+            j.max_cost_micros, j.lineage, j.bundle, ${runsAnythingSql} AS runs
      FROM job j JOIN agent a ON a.id = j.agent_id
      JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
      WHERE j.id = $1 AND j.organization_id = $2`,

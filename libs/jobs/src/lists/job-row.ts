@@ -89,7 +89,7 @@ export const jobSource = `job j CROSS JOIN LATERAL (
   FROM job_step WHERE job_id = j.id) s`;
 
 /** Approximate size in bytes of a listed job. */
-export const bytesOfJob = `octet_length(variables::text) + COALESCE(octet_length(result::text), 0)`;
+export const jobBytesSql = `octet_length(variables::text) + COALESCE(octet_length(result::text), 0)`;
 
 export async function findJob(database: Database, organizationId: string, id: string): Promise<JobRow> {
   const [row] = await database.query<JobRow>(

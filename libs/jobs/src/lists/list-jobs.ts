@@ -3,7 +3,7 @@ import type { JobSort, MicroUsd } from '@muster/contracts';
 import { type Database, type JobEntity, pageWithinSql, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type JobFilters, rangeOf, rowConditions } from './job-filters';
-import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
+import { jobBytesSql, jobColumns, jobSource, type ListedJob } from './job-row';
 import { type JobSorting, listSortedJobs, sortingOf } from './list-sorted-jobs';
 
 /** Lists jobs, by default the newest first, because ids increase with time. */
@@ -32,7 +32,7 @@ export function listJobs(
     { organizationId },
     pageWithinSql(
       `SELECT ${jobColumns}, p.matches, p.scan_end FROM (${listed}) p JOIN ${jobSource} ON j.id = p.id ORDER BY j.${order}`,
-      { order, bytes: bytesOfJob },
+      { order, bytes: jobBytesSql },
     ),
     values,
   );

@@ -2,7 +2,7 @@ import type { JobSort } from '@muster/contracts';
 import { afterPositionSql, type Database, sortKeyTextSql, pageWithinSql, scanWithinSql } from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
 import { allConditions, type JobFilters, rangeOf, rowConditions } from './job-filters';
-import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
+import { jobBytesSql, jobColumns, jobSource, type ListedJob } from './job-row';
 
 /** A job of the list with the page information that the statement returns. */
 interface FoundJob extends ListedJob {
@@ -175,7 +175,7 @@ async function readPage(
   return database.query<FoundJob>(
     { organizationId },
     `SELECT sorted.*, COALESCE(CASE WHEN sort_key IS NOT NULL THEN ${sortKeyTextSql(type, 'sorted')} END, '') AS sort_value
-     FROM (${pageWithinSql(whole, { order, bytes: bytesOfJob })}) sorted ORDER BY ${order}`,
+     FROM (${pageWithinSql(whole, { order, bytes: jobBytesSql })}) sorted ORDER BY ${order}`,
     values,
   );
 }

@@ -22,7 +22,7 @@ const fits: Record<SortKind, (value: string) => boolean> = {
   text: (value) => !value.includes('\0') && !hasHalfPair(value),
   integer: (value) => /^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647,
   bigint: (value) => /^\d{1,15}$/.test(value),
-  // A time in microseconds, or an amount. Both are empty for a row without a value.
+  // `instant` is a time in microseconds. `instant` and `amount` are empty for a row without a value.
   instant: (value) => value === '' || (/\.\d{6}Z$/.test(value) && readTime(value) === `${value.slice(0, 23)}Z`),
   amount: (value) => /^(-?\d{1,18})?$/.test(value),
 };

@@ -118,7 +118,7 @@ function nextNumbersSql(agentId: string, organizationId: string, count: string):
  */
 export function appendEntrySql(names: Record<'agent' | 'jobId' | 'organizationId' | 'entry', string>): string {
   const { agent, jobId, organizationId, entry } = names;
-  const field = (name: string) => `${entry}::jsonb->>'${name}'`;
+  const fieldSql = (name: string) => `${entry}::jsonb->>'${name}'`;
   return `head AS (
     INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
     SELECT ${agent}.agent_id, ${organizationId}, 1 FROM ${agent}
@@ -127,8 +127,8 @@ export function appendEntrySql(names: Record<'agent' | 'jobId' | 'organizationId
   insert_entry AS (
     INSERT INTO timeline_entry
       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
-    SELECT head.agent_id, head.last_seq, ${organizationId}, ${field('kind')}, ${field('level')}, ${field('message')},
-           ${field('source')}, ${jobId}, ${entry}::jsonb->'data', muster_now(), ${currentTransaction}
+    SELECT head.agent_id, head.last_seq, ${organizationId}, ${fieldSql('kind')}, ${fieldSql('level')}, ${fieldSql('message')},
+           ${fieldSql('source')}, ${jobId}, ${entry}::jsonb->'data', muster_now(), ${currentTransaction}
     FROM head)`;
 }
 

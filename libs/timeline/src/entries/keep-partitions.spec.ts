@@ -43,7 +43,7 @@ describe('keeping the timeline’s partitions', () => {
     expect(await partitions()).toEqual(before);
   });
 
-  it('an expired partition in use does not block readers or writers, and is dropped in a later round', async () => {
+  it('an expired partition in use is dropped in a later round without blocking readers or writers', async () => {
     await keepTimelinePartitions(harness.db, { retentionDays: 0 });
     await asOwner(
       `CREATE TABLE timeline_entry_202402 PARTITION OF timeline_entry FOR VALUES FROM ('2024-02-01Z') TO ('2024-03-01Z')`,

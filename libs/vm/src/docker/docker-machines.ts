@@ -27,7 +27,7 @@ const labels = { agent: 'muster.agent', organization: 'muster.organization', exp
 const states: Record<string, MachineState> = {
   created: 'stopped',
   running: 'running',
-  // The processes of a paused container exist but do not run, so it is neither running nor stopped.
+  // A paused container is neither running nor stopped, because its processes exist but do not run.
   paused: 'unknown',
   restarting: 'starting',
   removing: 'stopping',

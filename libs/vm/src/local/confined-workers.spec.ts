@@ -32,7 +32,7 @@ const recordOf = (root: string, agentId: string) => {
 };
 
 describe('a worker with the best available confinement', () => {
-  it('a confined worker is found again if its record is missing, and is terminated with its folder', async () => {
+  it('a confined worker whose record is missing is found again and ends with its folder', async () => {
     const { root, machines } = await supervise(await folder(), confined);
     const machine = testMachine();
     await machines.start(machine);

@@ -64,7 +64,8 @@ export function confine(confinement: Confinement, worker: Confined, input: Confi
     namespaces: confinement.namespaces,
     readable: readablePaths(input.baseEnv),
     ownerReadable: input.ownerReadable ?? [],
-    // Next to the folder of all agents are the service's database and keys; its code folder may contain its settings.
+    // Hides the folder next to the agents' folder, with the service's database and keys, and the code folder, which
+    // may contain settings.
     hidden: [dirname(input.root), input.root, codeFolder, ...input.secretPaths].filter(isBelowSystemFolder),
     needed: [
       ...partsOf(input.program),

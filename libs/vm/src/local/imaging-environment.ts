@@ -38,7 +38,7 @@ export function imagingEnvironment(env: Environment): ImagingEnvironment {
   const [packages = '', libraries = ''] = [values['IMAGING_PYTHONPATH'], values['IMAGING_LIBRARY_PATH']];
   return {
     env: values,
-    // The folder of a file: a writer may replace the file by another one, and SQLite uses files next to it.
+    // Contains a file's folder instead of the file: a writer may replace the file, and SQLite uses files next to it.
     ownerReadable: pathsOf([...folders, ...files.filter(isAbsolute).map(mountPathOf)]),
     needed: pathsOf([...packages.split(delimiter), ...libraries.split(delimiter)]),
   };

@@ -137,7 +137,7 @@ describe('a local worker', () => {
     expect(await bootsIn(root, off.agentId)).toHaveLength(1);
   });
 
-  it('a local worker survives a killed service, and is found by the next service', async () => {
+  it('a local worker survives a killed service until the next service finds it', async () => {
     const root = await folder();
     const machine = testMachine();
     const script = join(root, 'service.cjs');

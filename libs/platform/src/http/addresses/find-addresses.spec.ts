@@ -68,7 +68,7 @@ describe('the lookup of a host name', () => {
     await expect(names().find('127.1')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('the lookup of a host name fails in time if the name servers are silent, and does not delay other lookups', async () => {
+  it('the lookup of a host name whose name servers are silent fails in time without delaying other lookups', async () => {
     zone.set('quick.test', { A: ['93.184.216.34'] });
     const silent = Array.from({ length: 40 }, (_, at) => names({ limitMs: 2000 }).find(`silent-${at}.test`));
     const ended = Promise.allSettled(silent);
