@@ -229,22 +229,19 @@ describe('a session of the autopilot', () => {
     ['answers with prose', { content: 'Sure! Here you go' }, { code: 'model_failed' }],
     ['answers with errors', { status: 400 }, { code: 'model_failed' }],
     ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, { code: 'model_failed' }],
-  ])(
-    'a session that has used up its attempts because the model %s continues after a resume',
-    async (_, script, attempt) => {
-      browsers.model.answers(() => script);
-      const session = await startSession({ limits: { attemptsPerStep: 2 } });
-      expect(await paused(session)).toMatchObject({
-        pausedFor: { reason: 'attempts_exhausted' },
-        steps: [{ attempts: [attempt, attempt] }],
-      });
-      browsers.model.answers(() => act(click('Do')));
-      await session.act({ action: 'resume', sessionId: session.sessionId });
-      expect(await session.until(session.sessionId, 'completed', 'failed', 'paused')).toMatchObject({
-        status: 'completed',
-      });
-    },
-  );
+  ])('a resume continues a session after the model %s in all attempts', async (_, script, attempt) => {
+    browsers.model.answers(() => script);
+    const session = await startSession({ limits: { attemptsPerStep: 2 } });
+    expect(await paused(session)).toMatchObject({
+      pausedFor: { reason: 'attempts_exhausted' },
+      steps: [{ attempts: [attempt, attempt] }],
+    });
+    browsers.model.answers(() => act(click('Do')));
+    await session.act({ action: 'resume', sessionId: session.sessionId });
+    expect(await session.until(session.sessionId, 'completed', 'failed', 'paused')).toMatchObject({
+      status: 'completed',
+    });
+  });
 
   it('a session fails if its limit of cost, of steps or of minutes is used up', async () => {
     const failed = { status: 'failed', code: 'limit_reached' };

@@ -19,8 +19,8 @@ export interface ToolCall {
 }
 
 /**
- * Performs a tool with the role, gate, checks and audit rows of the corresponding route. Throws if the caller may not
- * use it. The organization's secrets are hidden in the result, wherever a script has written them.
+ * Performs a tool with the role, billing gate, checks and audit rows of the corresponding route. Throws if the caller
+ * may not use it. The organization's secrets are hidden in the result, wherever a script has written them.
  */
 export async function performTool(parts: ToolParts, call: ToolCall): Promise<ToolOutcome> {
   const { caller, agentId, args, signal } = call;
