@@ -85,7 +85,7 @@ describe('the publication of a pack', () => {
   ];
 
   it.each(heldRequests)(
-    'a publication changes nothing if the process is killed as %s, and succeeds when the call is repeated',
+    'a publication whose process is killed as %s changes nothing until the call is repeated',
     async (_, heldRequest) => {
       const packId = await makePack();
       const body = await upload(packId, smallBundle());
@@ -101,7 +101,7 @@ describe('the publication of a pack', () => {
     },
   );
 
-  it('a publication that is killed before its commit changes nothing, and succeeds when it is repeated', async () => {
+  it('a publication that is killed before its commit changes nothing until it is repeated', async () => {
     const packId = await makePack();
     const body = await upload(packId, smallBundle());
     let cut: Promise<unknown> | undefined;

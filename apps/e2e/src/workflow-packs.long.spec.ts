@@ -129,7 +129,7 @@ describe('a workflow pack', () => {
     result: { version, from: 'bundle/claims.py', versionId },
   });
 
-  it('a pack is published from a folder, pinned and rolled back, and launched jobs keep their version', async () => {
+  it('launched jobs keep the version of their pack when the installation is pinned or rolled back', async () => {
     const source = write('pack', 1);
     expect(await publish(source)).toEqual({ code: 0, output: expect.stringContaining('published as the draft') });
     const first = await release('one');

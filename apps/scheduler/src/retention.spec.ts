@@ -176,7 +176,7 @@ describe('retention', () => {
     },
   );
 
-  it('retention deletes thousands of rows in steps, and changes no figure of the return on investment', async () => {
+  it('retention deletes thousands of rows in steps without changing a figure of the return on investment', async () => {
     const id = await twoRuns('claim_retention_days = 30');
     const [{ agentId }] = await sql('SELECT agent_id FROM job WHERE organization_id = $1 LIMIT 1', [id]);
     await sql(

@@ -62,7 +62,7 @@ describe('The start', () => {
     expect(findPushUrl({ ...here, tunnel: null }, at)).toBeNull();
   });
 
-  it('the worker retries its handshake until the service is available, and logs that a key is refused', async () => {
+  it('the worker retries its handshake until the service is available, but logs a refusal of its key', async () => {
     const service = await FakeService.start();
     const worker = new WorkerHarness(service);
     try {

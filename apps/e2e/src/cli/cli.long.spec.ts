@@ -132,7 +132,7 @@ describe('the command line with a real service', () => {
     expect(run).toMatchObject({ code: 0, out: expect.stringContaining(` ${value.length}\n`) });
   });
 
-  it('the command line forwards signed webhooks to a local program, and deletes its endpoint at the end', async () => {
+  it('the command line forwards signed webhooks to a local program through an endpoint that it deletes at the end', async () => {
     const deliveries: { headers: IncomingHttpHeaders; body: string }[] = [];
     const receiver = createServer((request, response) => {
       void text(request).then((body) => deliveries.push({ headers: request.headers, body }) && response.end());

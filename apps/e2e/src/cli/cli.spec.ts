@@ -81,7 +81,7 @@ describe('the command line with a real service', () => {
     expect(JSON.parse(await ok('whoami', '--json'))).toMatchObject({ user: { email, role: 'admin' }, url: base });
   });
 
-  it('the command line synchronizes a folder of workflows exactly, and overwrites no change of a side', async () => {
+  it('the command line synchronizes a folder of workflows without overwriting a change on either side', async () => {
     const own = join(folder, 'workflows/long');
     mkdirSync(own, { recursive: true });
     writeFileSync(join(own, 'workflow.json'), JSON.stringify({ name: 'Long', variables: ['HOW'] }));

@@ -94,7 +94,7 @@ describeInBrowser('the pages of packs', () => {
     await tab.close();
   });
 
-  it('the pages of packs show both drafts if another user has uploaded files, and apply the chosen one', async () => {
+  it('the pages of packs let a user choose between two drafts if another user has uploaded files', async () => {
     const tab = await fixture.signedIn('/app/packs');
     const { page } = tab;
     const other = await fixture.signedIn('/app/packs');

@@ -93,7 +93,7 @@ describe('agents at the gateway', () => {
     expect((await elsewhere.as.admin.post('/api/agents', external('Only one'))).status).toBe(201);
   });
 
-  it('agents can be listed by status, label and name, and terminated agents are listed only on request', async () => {
+  it('agents can be listed by status, label and name, terminated ones only on request', async () => {
     const own = await harness.makeTenant();
     const add = async (name: string, status: string, labels: string[] = []) => {
       const { id } = await makeAgent(harness.db, { organizationId: own.organizationId, name });

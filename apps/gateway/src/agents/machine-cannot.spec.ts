@@ -14,7 +14,7 @@ describe('a command', () => {
 
   const query = <T extends object>(sql: string, values: unknown[]) => harness.db.query<T>('system', sql, values);
 
-  it('a command is refused if its machine lacks a required capability, and accepted if that is unknown', async () => {
+  it('a command is refused only if its machine is known to lack a required capability', async () => {
     const id = (await makeAgent(harness.db, { organizationId: tenant.organizationId, name: newId(), status: 'online' }))
       .id;
     const images = { imagingPath: '/a', patimageid: 1, images: [{ ordinal: 1, filename: 'a.tif' }] };

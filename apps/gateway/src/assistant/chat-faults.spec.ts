@@ -103,7 +103,7 @@ describe('a chat with a model that fails', () => {
     expect(model.faults).toEqual([]);
   });
 
-  it('a chat does not call its model if the budget is used up, and stores that as the turn’s error', async () => {
+  it('a chat whose budget is used up stores this as the turn’s error instead of calling its model', async () => {
     const { model, tenant, history } = fixture;
     const settings = '/api/organization/settings';
     expect((await tenant.as.admin.patch(settings, { monthlySpendLimitUsd: 0 })).status).toBe(200);

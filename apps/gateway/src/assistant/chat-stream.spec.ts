@@ -72,7 +72,7 @@ describe('a chat’s stream', () => {
     expect(comments.length).toBeGreaterThan(2);
   });
 
-  it('a chat’s stream aborts the model call when its reader disconnects, and stores the text so far', async () => {
+  it('a chat’s stream whose reader disconnects aborts the model call but stores the text so far', async () => {
     fixture.model.says({ content: 'a b c d e f g h i j k l m n o p', slowMs: 100 });
     const { events, leave } = await open({ message: 'Tell me' });
     await waitFor('three tokens', () => tokensOf(events).length >= 3);

@@ -56,7 +56,7 @@ describe('passkeys', () => {
   const actions = async (id: string) =>
     (await tenant.as.admin.get(`/api/audit?targetId=${id}`)).body.entries.map((e: { action: string }) => e.action);
 
-  it('a passkey is created for the configured domain and a verified user, and listed only to its owner', async () => {
+  it('a passkey that is created for the configured domain and a verified user is listed only to its owner', async () => {
     const user = await makeUser(harness.db, { organizationId });
     const session = await harness.http.signIn(user.email, testPassword);
     const other = await harness.http.signIn(user.email, testPassword);

@@ -318,7 +318,7 @@ describe('a second factor', () => {
     expect((await make(tenant.as.admin)).status).toBe(201);
   });
 
-  it('second-factor secrets can be re-encrypted with a new master key, and are bound to their owners', async () => {
+  it('second-factor secrets stay bound to their owners when they are re-encrypted with a new master key', async () => {
     const [user, other] = [await makeEnrolledUser(), await makeEnrolledUser()];
     const young = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     const { looked, rewrapped } = await rewrapSecondFactors(harness.db, young);

@@ -38,7 +38,7 @@ describe('concurrency keys at the gateway', () => {
     expect((await other.api.get(`${path}/holders?key=Delta:a`)).body).toEqual({ holders: [] });
   });
 
-  it('a workflow’s concurrency keys apply to its runs, also in batches, and may use only its variables', async () => {
+  it('a workflow’s concurrency keys, which may use only its variables, apply to its runs, also in batches', async () => {
     const { organizationId } = tenant;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: 'Second desk', status: 'online' });
     const body = { name: 'Keyed', variables: ['USER'], script: 'print(1)', concurrencyKeys: [{ key: 'in:{{USER}}' }] };

@@ -111,7 +111,7 @@ describe('objects on the service’s own port', () => {
     expect(unchanged.status).toBe(304);
   });
 
-  it('an object is sandboxed and displayed only if it is an image, and any page may read its signed URL', async () => {
+  it('any page may read the signed URL of an object, which is sandboxed and displayed only if it is an image', async () => {
     const dispositions = {
       'image/png': 'inline',
       'image/webp': 'inline',

@@ -45,7 +45,7 @@ describe('dead letters', () => {
     return row!['nextPublishAt'] === null;
   };
 
-  it('dead letters are listed to admins of their organization, newest first, and all to a super_admin', async () => {
+  it('dead letters are listed newest first, to admins those of their organization, to a super_admin all', async () => {
     const first = await makeDeadLetter(agentId);
     const foreign = await makeDeadLetter(otherAgentId);
     const second = await makeDeadLetter(agentId, tenant.organizationId);

@@ -114,7 +114,7 @@ describe('language models', () => {
       expect(await tenant.as.admin.get(path)).toMatchObject({ status: 404 });
     });
 
-    it('a model call fails, and calls no other model, if the secret with the model’s key was deleted', async () => {
+    it('a model call fails without a call of another model if the secret with the model’s key was deleted', async () => {
       await putKey();
       await tenant.as.admin.put(path, own());
       await tenant.as.admin.delete('/api/vault/OWN_MODEL_KEY');

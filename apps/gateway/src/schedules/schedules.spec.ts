@@ -68,7 +68,7 @@ describe('schedules', () => {
     expect(changed.body.maxCostUsd).toBeNull();
   });
 
-  it('a schedule’s concurrency keys apply to its runs, and keys with unknown variables are refused', async () => {
+  it('a schedule’s concurrency keys, which must use known variables, apply to its runs', async () => {
     const keys = [{ key: 'claim:{{CLAIM_ID}}', limit: 2 }];
     const id = await fixture.make({ concurrencyKeys: keys });
     expect((await fixture.read(id)).concurrencyKeys).toEqual(keys);

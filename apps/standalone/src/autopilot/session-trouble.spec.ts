@@ -41,7 +41,7 @@ describe('a session with failures', () => {
   const sql = <T extends object>(text: string, values: unknown[] = []) =>
     browsers.harness.db.query<T>('system', text, values);
 
-  it('a session that cannot be advanced is retried with growing delays, and then fails with a reason', async () => {
+  it('a session that cannot be advanced fails with a reason after retries with growing delays', async () => {
     const faulty = { agentId: '' };
     browsers.open = ({ agentId }) =>
       agentId === faulty.agentId ? ({ output: { reused: false, startError: null } } as never) : {};

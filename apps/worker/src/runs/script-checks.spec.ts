@@ -67,7 +67,7 @@ print(json.dumps(outcomes))
 `;
 
 describe('Checks of the muster module', () => {
-  it('the muster module accepts values at the service’s limits, and refuses values past them with a message', () => {
+  it('the muster module accepts values up to the service’s limits, but refuses values past them with a message', () => {
     const text = execFileSync('python3', ['-c', program], {
       input: JSON.stringify(calls),
       env: { PYTHONPATH: resolve(__dirname), PYTHONDONTWRITEBYTECODE: '1' },
