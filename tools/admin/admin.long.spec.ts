@@ -218,7 +218,7 @@ describe('a restore', () => {
     await expect(restore({ database: source, environment, storage })).rejects.toThrow(/is not empty \(\d+ tables\)/);
   });
 
-  it('a restored service has a recovery hold that can be released once; another service has nothing to release', async () => {
+  it('a restored service has a recovery hold that one release ends; a second release changes nothing', async () => {
     const target = await emptyTarget();
     const { id, takenAt } = await restore(target);
     const pool = openPool(target.database, 1);
@@ -233,10 +233,12 @@ describe('a restore', () => {
     });
     for (const { name } of schedules) expect(released.output).toContain(`, ${name}, due since `);
     expect((await rows())[0].released_at).not.toBeNull();
+    const [{ released_at: releasedAt }] = await rows();
     expect(await admin(['release'], target.environment)).toMatchObject({
-      code: 1,
-      output: expect.stringMatching(/already/),
+      code: 0,
+      output: expect.stringMatching(/already released at .*; nothing was changed/),
     });
+    expect((await rows())[0].released_at).toEqual(releasedAt);
     expect(await admin(['release'], environment)).toMatchObject({
       code: 1,
       output: expect.stringMatching(/nothing to release/),

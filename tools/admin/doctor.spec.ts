@@ -25,7 +25,7 @@ describe('muster-admin doctor', () => {
     const environment = testEnvironment(database.url);
     const storage = storageOf(environment);
     const close = () => storage.onApplicationShutdown();
-    target = { databaseUrl: database.url, storage, environment, close, version, minFreePercent: 10, now: new Date() };
+    target = { databaseUrl: database.url, storage, environment, close, version, minFreePercent: 0, now: new Date() };
   });
   afterAll(async () => {
     await target.close();

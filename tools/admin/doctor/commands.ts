@@ -3,7 +3,7 @@ import type { Command } from '../command';
 import { openInstallation } from '../installation';
 import { openPlace } from '../place/open-place';
 import { version } from '../version';
-import { examine } from './examine';
+import { defaultMinFreePercent, examine } from './examine';
 
 const text = { type: 'string' } as const;
 
@@ -18,7 +18,7 @@ with less free space than --min-free is a fault.`,
     run: async (call) => {
       const dataDir = call.text('data-dir');
       const backups = call.text('backups');
-      const minFreePercent = percentOf(call.text('min-free') ?? '10%');
+      const minFreePercent = percentOf(call.text('min-free') ?? `${defaultMinFreePercent}%`);
       const installation = await openInstallation(dataDir, call.environment);
       const place = backups ? openPlace(backups, call.environment) : undefined;
       try {

@@ -14,6 +14,8 @@ export interface Finding {
   message: string;
 }
 
+export const defaultMinFreePercent = 10;
+
 export interface ExaminedInstallation extends Installation {
   version: string;
   dataDir?: string;

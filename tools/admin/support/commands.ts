@@ -7,7 +7,7 @@ import { writeZip } from '@muster/contracts/zip';
 import { AdminError } from '../admin-error';
 import { connect } from '../backup/dump-database';
 import type { Command } from '../command';
-import { examine } from '../doctor/examine';
+import { defaultMinFreePercent, examine } from '../doctor/examine';
 import { openInstallation } from '../installation';
 import { openPlace } from '../place/open-place';
 import { version } from '../version';
@@ -48,6 +48,7 @@ kubectl logs writes.`,
         const { examined, findings } = await examine({
           ...installation,
           dataDir,
+          minFreePercent: defaultMinFreePercent,
           version,
           backups: place?.place,
           now: new Date(),

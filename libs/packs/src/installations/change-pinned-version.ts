@@ -90,8 +90,8 @@ export async function setPinnedVersion(
   );
   tx.defer(
     `INSERT INTO pack_installation_move
-       (id, organization_id, installation_id, action, from_version_id, to_version_id, moved_by, reason)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+       (id, organization_id, installation_id, action, from_version_id, to_version_id, moved_by, reason, moved_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, muster_clock())`,
     [newId(), organizationId, id, action, from, to, nameOf(caller), reason],
   );
   audit(tx, caller, {
