@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { type Manifest, manifestFormatVersion, paths, writeManifest } from './backup/manifest';
+import { type Manifest, manifestFormatVersion, paths, readManifest, writeManifest } from './backup/manifest';
 import { FolderPlace } from './place/folder-place';
 import { runAdmin, type Streams } from './run-admin';
 
@@ -70,9 +70,12 @@ describe('muster-admin', () => {
 
   it('a backup of a newer format is refused before its hash is compared', async () => {
     const place = new FolderPlace(folder);
-    const newer = manifest({ formatVersion: manifestFormatVersion + 1, version: '9.0.0' });
-    await writeManifest(place, newer);
-    const refused = { code: 1, stderr: expect.stringContaining('was made by Muster 9.0.0') };
-    expect(await run('verify', '--from', folder, '--backup', id)).toMatchObject(refused);
+    await writeManifest(place, manifest({ formatVersion: manifestFormatVersion + 1, version: '9.0.0' }));
+    const path = join(folder, paths.manifest(id));
+    const text = await readFile(path, 'utf8');
+    await writeFile(path, text.replace(/"sha256": "\w+"/, '"sha256": "of another kind"'));
+    await expect(readManifest(place, id)).rejects.toThrow('was made by Muster 9.0.0');
+    await writeFile(path, text.replace('9.0.0', '9.0.1').replace(/"formatVersion": \d+/, '"formatVersion": 1'));
+    await expect(readManifest(place, id)).rejects.toThrow('is damaged');
   });
 });

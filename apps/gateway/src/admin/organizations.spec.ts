@@ -152,19 +152,19 @@ describe('organizations at the gateway', () => {
       expect((await harness.http.withKey(key.secret).get('/api/workflows')).status).toBe(401);
     });
 
-    it('a super_admin who visits a suspended organization cannot launch or create anything there', async () => {
+    it('a super_admin who visits a suspended organization cannot create an API key there', async () => {
       const [tenant, other] = [await harness.makeTenant(), await harness.makeTenant()];
       const { email } = (await tenant.as.super_admin.get('/api/auth/me')).body.user;
       const root = await harness.http.signIn(email, testPassword);
       const organization = `/api/admin/organizations/${other.organizationId}`;
       expect((await root.patch(organization, { suspended: true })).status).toBe(200);
       await root.post('/api/auth/organization', { organizationId: other.organizationId });
-      const refused = await root.post('/api/workflows', { name: 'Visited', script: 'pass' });
+      const refused = await root.post('/api/api-keys', { name: 'visitor', scope: 'api' });
       expect([refused.status, refused.body.code]).toEqual([402, 'billing_gate_closed']);
-      expect((await root.get('/api/workflows')).status).toBe(200);
+      expect((await root.get('/api/api-keys')).status).toBe(200);
       // The super_admin's own organization is not suspended.
       await root.post('/api/auth/organization', { organizationId: null });
-      expect((await root.post('/api/workflows', { name: 'At home', script: 'pass' })).status).toBe(201);
+      expect((await root.post('/api/api-keys', { name: 'at home', scope: 'api' })).status).toBe(201);
     });
 
     it('the streams of a super_admin who leaves the organization end before their next heartbeat', async () => {
