@@ -118,7 +118,7 @@ describe('organizations at the gateway', () => {
       expect(await organizationOf(await harness.http.signIn(email, testPassword))).toBe(tenant.organizationId);
     });
 
-    it('what a super_admin creates in another organization stays there and cannot be reached from home', async () => {
+    it('a resource that a super_admin creates in another organization cannot be reached from the home organization', async () => {
       const [tenant, other] = [await harness.makeTenant(), await harness.makeTenant()];
       const { email } = (await tenant.as.super_admin.get('/api/auth/me')).body.user;
       const root = await harness.http.signIn(email, testPassword);
