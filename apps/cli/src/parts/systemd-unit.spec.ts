@@ -8,7 +8,7 @@ const hasSystemd = existsSync('/usr/bin/systemd-analyze');
 const itVerifies = hasSystemd ? it : it.skip;
 
 describe('a worker as a systemd service', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'muster-unit 100% '));
+  const folder = mkdtempSync(join(tmpdir(), 'muster-unit 100% $x "q" [a] \\b '));
   const calls: string[] = [];
   let lingers = true;
   const systemd = (scope: Systemd['scope']): Systemd => ({
@@ -61,6 +61,23 @@ describe('a worker as a systemd service', () => {
     expect(calls).toContain('loginctl enable-linger');
     lingers = false;
     expect(unit.install(given)).toContain('enable-linger');
+    unit.remove();
+  });
+
+  it('the systemd unit of a worker escapes what systemd interprets in each of its paths', () => {
+    const unit = new SystemdUnit(systemd('system'), place);
+    const { execPath } = process;
+    process.execPath = '/opt/100% $x/node';
+    unit.install(given);
+    process.execPath = execPath;
+    const text = readFileSync(join(folder, 'units/muster-worker.service'), 'utf8');
+    const path = folder.replaceAll('%', '%%');
+    const argument = path.replace('$x', '$$$$x').replace('"q"', '\\"q\\"').replace('\\b', '\\\\b');
+    expect(text).toContain(`ExecStart="/opt/100%% $x/node" "${argument}/muster-worker.js"\n`);
+    expect(text).toContain(`WorkingDirectory=${path}\n`);
+    const pattern = path.replace('[a]', '\\[a\\]').replace('\\b', '\\\\b');
+    expect(text).toContain(`EnvironmentFile=${pattern}/systemd.env\n`);
+    expect(text).toContain(`StandardOutput=append:${path}/worker.log\n`);
     unit.remove();
   });
 

@@ -107,16 +107,20 @@ interface UnitFacts extends Pick<ServicePlace, 'folder' | 'program' | 'log' | 'a
 
 function unitText({ folder, program, log, agentId, variables, scope }: UnitFacts): string {
   const plain = (text: string) => text.replaceAll('%', '%%');
-  const quoted = (text: string) => `"${plain(text).replaceAll(/["\\]/g, '\\$&').replaceAll('$', '$$$$')}"`;
+  const quoted = (text: string) => `"${plain(text).replaceAll(/["\\]/g, '\\$&')}"`;
+  // systemd replaces variables in arguments, but not in the path of the program.
+  const argument = (text: string) => quoted(text).replaceAll('$', '$$$$');
+  // systemd expands EnvironmentFile as a file pattern.
+  const pattern = (text: string) => plain(text).replaceAll(/[[\]*?\\]/g, '\\$&');
   return `[Unit]
 Description=Muster worker of the agent ${agentId}
 Wants=network-online.target
 After=network-online.target
 
 [Service]
-ExecStart=${quoted(process.execPath)} ${quoted(program)}
+ExecStart=${quoted(process.execPath)} ${argument(program)}
 WorkingDirectory=${plain(folder)}
-EnvironmentFile=${plain(variables)}
+EnvironmentFile=${pattern(variables)}
 StandardOutput=append:${plain(log)}
 StandardError=append:${plain(log)}
 # Stops only the worker. A run in progress continues, and the next worker takes it over.

@@ -70,9 +70,17 @@ else
   control=
 fi
 if [ -n "$control" ]; then
+  # systemd does not start a program with such a path, whatever the quotes and escapes around it.
+  case "$node" in *[\\"\\'\\\\]*) fail "systemd cannot run $node: its path contains a quote or a backslash. Set MUSTER_WORKER_SYSTEMD=no to install without systemd" ;; esac
   mkdir -p "$units"
   # Quotes and escapes the values for systemd.
   sed 's/["\\\\$\`]/\\\\&/g; s/=/="/; s/$/"/' "$folder/worker.env" > "$folder/systemd.env"
+  # systemd replaces % in every path, and $ in arguments but not in the path of the program. It interprets quotes and
+  # backslashes in ExecStart, and expands EnvironmentFile as a file pattern.
+  plain() { printf '%s\\n' "$1" | sed 's/%/%%/g'; }
+  quoted() { plain "$1" | sed 's/["\\\\]/\\\\&/g; s/^/"/; s/$/"/'; }
+  argument() { quoted "$1" | sed 's/\\$/$$/g'; }
+  pattern() { plain "$1" | sed 's/[][*?\\\\]/\\\\&/g'; }
   cat > "$units/$unit" <<UNIT
 [Unit]
 Description=Muster worker of the agent $AGENT_ID
@@ -80,11 +88,11 @@ Wants=network-online.target
 After=network-online.target
 
 [Service]
-ExecStart="$node" "$folder/muster-worker.js"
-WorkingDirectory=$folder
-EnvironmentFile=$folder/systemd.env
-StandardOutput=append:$folder/worker.log
-StandardError=append:$folder/worker.log
+ExecStart=$(quoted "$node") $(argument "$folder/muster-worker.js")
+WorkingDirectory=$(plain "$folder")
+EnvironmentFile=$(pattern "$folder/systemd.env")
+StandardOutput=append:$(plain "$folder/worker.log")
+StandardError=append:$(plain "$folder/worker.log")
 # A run survives its worker; the next worker resumes it.
 KillMode=process
 TimeoutStopSec=60
