@@ -45,6 +45,9 @@ const directLimit = 24 * mebibyte;
 const draftOf = (packId: string) => `/api/workflow-packs/${packId}/draft`;
 /** Bundles take long to store and to check, so these requests have no timeout. The client decides how long to wait. */
 const hasNoTimeout = true;
+const pathRule =
+  'A bundle with a path of more than 1,024 bytes or 100 parts, or with a part of more than 255 bytes, is rejected with ' +
+  'bundle_rejected.';
 
 @ApiTags('Workflow packs')
 @Controller('/api/workflow-packs/:id')
@@ -76,6 +79,7 @@ export class DraftsController {
   @Put('/draft')
   @Endpoint({
     summary: 'Upload a bundle as the draft',
+    description: pathRule,
     access: sessionsOf('member'),
     body: PutDraftBody,
     bodyLimit: directLimit,
@@ -99,7 +103,8 @@ export class DraftsController {
     summary: 'Upload a bundle as the draft, in one request',
     description:
       'Deprecated and kept for older workers; use publish-from-vm/upload and publish-from-vm/finalize instead. A body ' +
-      'that cannot be parsed is answered with 400, `parseError` and `contentLength`.',
+      'that cannot be parsed is answered with 400, `parseError` and `contentLength`. ' +
+      pathRule,
     access: workersAndSessionsOf('member'),
     body: PutDraftBody,
     bodyLimit: directLimit,
@@ -158,7 +163,8 @@ export class DraftsController {
     summary: 'Make an uploaded bundle the draft',
     description:
       'The draft head changes only if it is still `baseRuntimeBundleId`. The request can be repeated safely: if the ' +
-      'upload is the draft head already, the response is the same again.',
+      'upload is the draft head already, the response is the same again. ' +
+      pathRule,
     access: workersAndSessionsOf('member'),
     body: FinalizeUploadBody,
     bodyLimit: 8 * mebibyte,
@@ -197,6 +203,7 @@ export class DraftsController {
   @Post('/import')
   @Endpoint({
     summary: 'Import an exported version as the draft',
+    description: pathRule,
     access: sessionsOf('member'),
     form: ImportVersionForm,
     bodyLimit: maxExportBytes + mebibyte,

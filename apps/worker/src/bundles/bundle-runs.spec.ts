@@ -78,6 +78,14 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
     ]);
   });
 
+  it('a run reads a file of its bundle with the longest path that a bundle may have', async () => {
+    await worker.start();
+    const name = `${'y'.repeat(255)}/`.repeat(3).concat('y'.repeat(253), '/yy');
+    expect(Buffer.byteLength(name)).toBe(1024);
+    const script = `import muster\nmuster.result(open("bundle/${name}").read())`;
+    expect(await run(script, [{ name, content: 'read' }])).toMatchObject({ status: 'completed', result: 'read' });
+  });
+
   it('a run with an invalid bundle fails before its script starts and writes nothing outside its folder', async () => {
     await worker.start();
     const script = 'open("started", "w").close()';
@@ -94,6 +102,7 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
       ],
       ['size_mismatch', [right, { name: 'bomb', content: ' '.repeat(9_000_000), size: 1_000_000 }]],
       ['ratio', [right, { name: 'bomb', content: ' '.repeat(11_000_000) }]],
+      ['path_too_long', [right, { name: `${'x'.repeat(240)}/`.repeat(17), content: '', mode: 0o040755 }]],
       ['not_a_zip', store.put(Buffer.from('print("no zip")'))],
       ['the bundle does not match its digest', store.put(zipOf([right]), '0'.repeat(64))],
     ];

@@ -40,6 +40,11 @@ export function errorCodeOf(error: unknown): RunErrorCode | undefined {
   return coded && (error as InstanceType<typeof coded>).code;
 }
 
+/** Whether the operating system refused a path because of its length. */
+export function isPathTooLong(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENAMETOOLONG';
+}
+
 export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

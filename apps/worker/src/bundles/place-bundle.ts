@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readJson, writeAtomically } from '../host/files';
 import { unzip, type UnpackedFile, type UnzipOptions } from '../zip/unzip';
 import { ZipFault } from '../zip/zip-fault';
-import { type Bundle, BundleRejected, BundleUnavailable, isDiskFull } from './bundle';
+import { type Bundle, BundleRejected, BundleUnavailable, isDiskFull, isPathTooLong } from './bundle';
 import type { BundleCache } from './bundle-cache';
 
 const limits = { bytes: 512 * 1024 * 1024, entries: 10_000, ratio: 100 };
@@ -64,6 +64,8 @@ async function unpack(bytes: Buffer, folder: string, options: UnzipOptions): Pro
     // Removes the files that were unpacked before the error.
     rmSync(folder, { recursive: true, force: true });
     if (error instanceof ZipFault) throw new BundleRejected(error.message);
+    if (isPathTooLong(error))
+      throw new BundleRejected(`path_too_long: a path of the bundle is too long below ${folder}`);
     if (isDiskFull(error)) throw new BundleUnavailable(`the disk is full: the bundle does not fit into ${folder}`);
     throw error;
   }

@@ -1,4 +1,5 @@
 import { AppError, type BundleFaultReason } from '@muster/contracts';
+import { zipLimits } from './zip-limits';
 
 export interface BundleFault {
   /** Path of the invalid entry; empty if the whole archive is invalid. */
@@ -7,6 +8,9 @@ export interface BundleFault {
 }
 
 const maxReported = 50;
+const pathRule =
+  ` A path may have at most ${zipLimits.pathBytes.toLocaleString('en-US')} bytes and ${zipLimits.segments} parts ` +
+  `of at most ${zipLimits.segmentBytes} bytes each.`;
 
 /** The faults of one bundle: the first ones in full, and the number of all. */
 export class BundleFaults {
@@ -46,8 +50,9 @@ export class BundleFaults {
     const [{ path, reason }] = this.first as [BundleFault];
     const where = path === '' ? '' : ` (${path})`;
     const others = this.count > 1 ? `, and ${this.full ? 'many' : this.count - 1} more` : '';
+    const rule = reason === 'path_too_long' || reason === 'bad_name' ? pathRule : '';
     return new AppError('bundle_rejected', {
-      detail: `The bundle was rejected: ${reason}${where}${others}. The draft has not changed.`,
+      detail: `The bundle was rejected: ${reason}${where}${others}.${rule} The draft has not changed.`,
       extra: { errors: this.first },
     });
   }

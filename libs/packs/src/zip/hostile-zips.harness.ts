@@ -95,7 +95,8 @@ export function hostileZips(): HostileZip[] {
   named('another encoding than declared', 'bad_name', Buffer.from('größe'), { flags: 0 });
   named('a name that is not normalized', 'bad_name', 'gro\u0308\u00dfe');
   named('a segment of 256 bytes', 'bad_name', 'x'.repeat(256));
-  named('a path of 4,097 bytes', 'path_too_long', `${'x'.repeat(240)}/`.repeat(17).concat('x'));
+  named('a path of 1,025 bytes', 'path_too_long', `${'x'.repeat(255)}/`.repeat(4).concat('x'));
+  named('a path of 1,025 bytes with fewer characters', 'path_too_long', `${'ß'.repeat(127)}x/`.repeat(4).concat('x'));
   named('a path of 101 segments', 'path_too_long', `${'a/'.repeat(100)}x`);
   named('another name in the local header', 'bad_name', 'b', { local: { name: '../b' } });
   named('another name in an extra field', 'bad_name', 'b', {

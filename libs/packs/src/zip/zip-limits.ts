@@ -10,8 +10,11 @@ export const zipLimits = {
   ratioFromBytes: 10 * mebibyte,
   /** Names, extra fields and comments of all entries; limited because they are read at once. */
   directoryBytes: 8 * mebibyte,
-  /** Limits of one path. Beyond `pathBytes` or `segments` the reason is path_too_long. */
-  pathBytes: 4096,
+  /**
+   * Limits of one path. Beyond `pathBytes` or `segments` the reason is path_too_long. A worker puts the path of its own
+   * folder in front, and operating systems refuse paths of more than 4,095 bytes.
+   */
+  pathBytes: 1024,
   segments: 100,
   segmentBytes: 255,
 };

@@ -10,7 +10,13 @@ const maxInventory = 20_000;
 const digest = { max: 71, example: `sha256:${'0'.repeat(64)}` };
 
 export class BundleFileEntry {
-  @TextField({ min: 0, max: 65_535, example: 'main.py' }) path!: string;
+  @TextField({
+    min: 0,
+    max: 65_535,
+    example: 'lib/claims.py',
+    description: 'Path in the zip file: at most 1,024 bytes and 100 parts of at most 255 bytes each.',
+  })
+  path!: string;
   @IntField({ max: Number.MAX_SAFE_INTEGER, example: 120 }) size!: number;
   @TextField({ max: 64, pattern: /^[0-9a-fA-F]{64}$/, example: '0'.repeat(64) }) sha256!: string;
 }
