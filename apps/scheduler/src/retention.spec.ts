@@ -126,11 +126,11 @@ describe('retention', () => {
     return counted;
   };
 
-  async function twoRuns(settings: string) {
+  async function twoRuns(settings: string, ages: [older: number, newer: number] = [100, 3]) {
     const { id } = await makeOrganization(harness.db);
     if (settings) await sql(`UPDATE organization_settings SET ${settings} WHERE organization_id = $1`, [id]);
-    const { agentId, workflowId } = await insertRun(id, 100, 1);
-    await insertRun(id, 3, 2, { agentId, workflowId });
+    const { agentId, workflowId } = await insertRun(id, ages[0], 1);
+    await insertRun(id, ages[1], 2, { agentId, workflowId });
     return id;
   }
   const all = {
@@ -175,6 +175,15 @@ describe('retention', () => {
       expect(await left(other)).toEqual(all);
     },
   );
+
+  it('a retention of one day deletes rows of one day and a millisecond, and no row of exactly one day', async () => {
+    const days = ['log', 'timeline', 'step', 'claim', 'usage', 'cost'].map((kind) => `${kind}_retention_days = 1`);
+    const id = await twoRuns(days.join(', '), [1 + 1 / 86_400_000, 1]);
+    await purge();
+    // Usage is deleted by whole months, and the month of both runs has not ended.
+    const gone = { logs: 1, timeline: 1, steps: 1, claims: 1, batchClaims: 2, costs: 1 };
+    expect(await left(id)).toEqual({ ...all, counters: 1, ...gone });
+  });
 
   it('retention deletes thousands of rows in steps without changing a figure of the return on investment', async () => {
     const id = await twoRuns('claim_retention_days = 30');
