@@ -44,6 +44,20 @@ describe('the analysis of a video or a recording', () => {
     expect(model.calls).toEqual([]);
   });
 
+  it('a run fails with errorCode step_not_confirmed before a step that nobody has confirmed', async () => {
+    const step = { id: 's1', type: 'click', confidence: 0.4, review: 'needed', selectors: [['#pay']] };
+    const created = await tenant.api.post('/api/workflows', { name: newId(), steps: [step] });
+    const launched = await tenant.api.post('/api/jobs/launch', { workflowId: created.body.id, agentId });
+    const job = await waitFor('the run to stop', async () => {
+      const { body } = await tenant.api.get(`/api/jobs/${launched.body.jobId}`);
+      return body.status === 'failed' && body;
+    });
+    expect(job).toMatchObject({
+      errorCode: 'step_not_confirmed',
+      error: expect.stringContaining('nobody has confirmed'),
+    });
+  });
+
   it.each([
     ['no steps', [], 'no_steps_found'],
     ['unreadable content', 'no JSON at all', 'recording_unreadable'],

@@ -89,6 +89,36 @@ print("to stderr", file=sys.stderr)
     });
   });
 
+  it.each(['events.jsonl', 'stdout.log'])(
+    'a run whose script replaces its file %s with a folder fails as worker_failed, and the next run is accepted',
+    async (name) => {
+      const run = runOf(
+        `
+import os, time
+open("${name}", "a").close()
+os.remove("${name}")
+os.makedirs("${name}/folder/that/is/not/empty")
+time.sleep(600)
+`,
+      );
+      expect(await service.push(run)).toBe(202);
+      expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+        status: 'failed',
+        errorCode: 'worker_failed',
+        error: expect.stringContaining('EISDIR'),
+      });
+      const missing = service.logs(run.jobId).find(({ message }) => message.includes('the rest of the output'));
+      expect(missing).toMatchObject({ message: expect.stringContaining('EISDIR') });
+      const next = runOf('pass');
+      await service.until('the worker to be idle', () => {
+        const heartbeats = service.accepted('/api/agent/heartbeat');
+        return heartbeats.at(-1)?.body.runningJobIds.length === 0;
+      });
+      expect(await service.push(next)).toBe(202);
+      expect(await service.until('the end', () => service.terminal(next.jobId))).toMatchObject({ status: 'completed' });
+    },
+  );
+
   it('during a run, the worker refuses a second run and accepts a snippet', async () => {
     const run = runOf('import os, time\nwhile not os.path.exists("go"): time.sleep(0.01)');
     await service.push(run);

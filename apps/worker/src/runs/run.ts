@@ -12,6 +12,7 @@ import { launch, readExitCode } from '../host/launcher';
 import type { LocalLog } from '../host/local-log';
 import { endingOfError, type Ending, describeExit } from './ends/ending';
 import { describeFailure } from './ends/describe-failure';
+import { readRest } from './ends/read-rest';
 import { findProcesses, isAlive, killProcesses, readEnvironment, readProcess, signalProcesses } from './processes';
 import type { Grace, Marker } from './processes';
 import { KnownSecrets } from './redactor';
@@ -280,11 +281,9 @@ export class Run {
   private async conclude(output: RunOutput): Promise<number> {
     const remaining = await killProcesses(this.marker, this.ending?.graceMs ?? leftoverGraceMs, this.grace);
     if (!this.isSilent) {
-      while (!this.isUnreadable) {
-        if (this.spool.bytes > this.context.spoolLimitBytes) await sleep(tickMs);
-        else if (!output.read(true, Date.now())) break;
-        else await sleep(0);
-      }
+      const { spoolLimitBytes } = this.context;
+      const failure = this.isUnreadable ? undefined : await readRest(output, this.spool, spoolLimitBytes);
+      this.ending ??= failure;
       const unread = this.isUnreadable ? output.unreadBytes() : 0;
       if (unread > 0) {
         const reason = `the last ${unread} bytes of output: after a restart the worker no longer knows which secrets they may contain`;
