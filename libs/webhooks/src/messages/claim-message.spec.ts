@@ -34,4 +34,42 @@ describe('claimMessage', () => {
     const { events } = claimed as Exclude<typeof claimed, 'later' | 'webhook' | undefined>;
     expect(events.map(({ body }) => body)).toEqual(Array.from({ length: 20 }, () => '{"is":"whole"}'));
   });
+
+  it('a message that waits for the next minute leaves the due time of the delivered ones as it was', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const endpointId = newId();
+    const sql = (text: string, ...values: unknown[]) => harness.db.query('system', text, values);
+    await sql(
+      `INSERT INTO webhook_endpoint (id, organization_id, url, events, kind, name)
+       VALUES ($1, $2, 'https://hooks.slack.com/services/x', '{*}', 'slack', 'Front desk')`,
+      ...[endpointId, organizationId],
+    );
+    const due = new Date('2026-03-02T08:59:00Z');
+    const sent = new Date('2026-03-02T09:00:00Z');
+    for (const [status, sentAt] of [
+      ['delivered', sent],
+      ['pending', null],
+    ] as const) {
+      const eventId = newId();
+      await sql(
+        `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
+         VALUES ($1, $2, 'job.failed', $1, 1, '{}', now())`,
+        ...[eventId, organizationId],
+      );
+      await sql(
+        `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, due_at, recipient, status, sent_at)
+         VALUES ($1, $2, $3, $4, 'job.failed', $5, '', $6, $7)`,
+        ...[newId(), organizationId, endpointId, eventId, due, status, sentAt],
+      );
+    }
+    expect(await claimMessage(harness.db, endpointId, new Date('2026-03-02T09:00:20Z'))).toBe('later');
+    const deliveries = await sql(
+      'SELECT status, due_at FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY status',
+      endpointId,
+    );
+    expect(deliveries).toEqual([
+      { status: 'delivered', dueAt: due },
+      { status: 'pending', dueAt: new Date('2026-03-02T09:01:00Z') },
+    ]);
+  });
 });

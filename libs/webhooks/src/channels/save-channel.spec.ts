@@ -1,0 +1,45 @@
+import type { Principal } from '@muster/access';
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig, newId } from '@muster/platform';
+import { behindLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { KeyRing } from '@muster/vault';
+import { updateChannel } from './save-channel';
+
+describe('updateChannel', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+
+  it('a conditional change of a channel is rejected if another change is committed while it waits for the row', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const id = newId();
+    await harness.db.query(
+      'system',
+      `INSERT INTO webhook_endpoint (id, organization_id, name, kind, recipients, events)
+       VALUES ($1, $2, 'Front desk', 'email', '{desk@practice.example}', '{*}')`,
+      [id, organizationId],
+    );
+    const caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
+    const rename = () =>
+      harness.db.transaction({ organizationId }, (tx) =>
+        updateChannel(tx, KeyRing.parse(testMasterKey), caller, {
+          id,
+          change: { name: 'Back office' },
+          ifMatch: '"1"',
+        }),
+      );
+    const changed = behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM webhook_endpoint WHERE id = $1 FOR UPDATE', [id]),
+      () => [rename()],
+      (tx) => tx.execute("UPDATE webhook_endpoint SET name = 'Reception', version = 2 WHERE id = $1", [id]),
+    );
+    await expect(changed).rejects.toMatchObject({ code: 'precondition_failed' });
+    expect(await harness.db.query('system', 'SELECT name FROM webhook_endpoint WHERE id = $1', [id])).toEqual([
+      { name: 'Reception' },
+    ]);
+  });
+});
