@@ -96,10 +96,10 @@ describe('changes of the jobs of one agent', () => {
         fixture.organizationId,
         runLimit,
       ]);
-      for (let count = 0; count < 6; count += 1) await fixture.launch({ agentId, maxRetries: 3 });
+      for (let count = 0; count < 3; count += 1) await fixture.launch({ agentId, maxRetries: 3 });
       await fixture.dispatch.startNext(agentId);
       const before = await deadlocks();
-      const results = await Promise.allSettled(Array.from({ length: 16 }, (_, at) => changes[at % 2 ? one : other]!()));
+      const results = await Promise.allSettled(Array.from({ length: 6 }, (_, at) => changes[at % 2 ? one : other]!()));
       const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
       // A change of a job that another change has just ended is refused.
       expect(failures.filter((failure) => !(failure instanceof AppError))).toEqual([]);
