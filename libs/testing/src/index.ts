@@ -4,6 +4,7 @@ export { type Harness, type HarnessOptions, startHarness, type Tenant } from './
 export { authenticatorCode } from './authenticator-code';
 export { TestAuthenticator } from './test-authenticator';
 export { behindLock } from './database/behind-lock';
+export { countDeadlocks } from './database/count-deadlocks';
 export { type ClonedDatabase, cloneDatabase, emptyDatabase, openPool } from './database/cloned-database';
 export {
   makeAgent,

@@ -4,6 +4,7 @@ import { newId } from '@muster/platform';
 import {
   type Harness,
   type Answer,
+  countDeadlocks,
   makeAgent,
   makeJob,
   makeWorkflow,
@@ -41,13 +42,6 @@ describe('launches near a limit', () => {
       'UPDATE organization_settings SET monthly_run_limit = $2, monthly_spend_limit_micros = $3 WHERE organization_id = $1',
       [tenant.organizationId, runs, usd === null ? null : usd * 1_000_000],
     );
-  };
-  const deadlocks = async () => {
-    const [row] = await harness.db.query<{ count: string }>(
-      'system',
-      `SELECT pg_stat_clear_snapshot(), deadlocks AS count FROM pg_stat_database WHERE datname = current_database()`,
-    );
-    return Number(row!.count);
   };
   const openRuns = async () => {
     const [row] = await harness.db.query<{ count: number }>(
@@ -104,13 +98,13 @@ describe('launches near a limit', () => {
   it.each(pairs)('launches by %s and %s run concurrently without a deadlock or a failure', async (a, b) => {
     await limitTo(12);
     sharedRuns = false;
-    const before = await deadlocks();
+    const before = await countDeadlocks(harness.db);
     const calls = Array.from({ length: 16 }, (_, at) => waysToLaunch[at % 2 ? a : b]!());
     const answers = (await Promise.all(calls)).flatMap((answer) => (answer ? [answer] : []));
     const unexpected = answers.filter(({ status }) => ![200, 202, 402].includes(status)).map(({ body }) => body);
     expect(unexpected).toEqual([]);
     expect(await openRuns()).toBeLessThanOrEqual(12);
-    expect(await deadlocks()).toBe(before);
+    expect(await countDeadlocks(harness.db)).toBe(before);
   });
 
   it('a hundred concurrent launches fill the run limit exactly and do not block another organization', async () => {

@@ -11,7 +11,7 @@ const silentSinceOff: readonly AgentStatus[] = [...offStatuses, 'starting'];
 
 /**
  * Cancels the jobs that are being cancelled on a machine that is off. Each cancelled job's end enqueues the agent's
- * next job.
+ * next job. The jobs are locked before their agent, in the order of `docs/locks.md`.
  */
 export async function cancelJobsOfStoppedAgent(database: Database, agentId: string): Promise<{ cancelled: number }> {
   return database.transaction('system', async (tx) => {

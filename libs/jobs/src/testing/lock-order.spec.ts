@@ -1,5 +1,6 @@
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
+import { countDeadlocks } from '@muster/testing';
 import { type JobsFixture, openJobsFixture } from './jobs.harness';
 import {
   drainAgentAndRuns,
@@ -28,12 +29,6 @@ describe('changes of the jobs of one agent', () => {
 
   const run = <T>(work: (tx: Transaction) => Promise<T>) =>
     fixture.harness.db.transaction({ organizationId: fixture.organizationId }, work);
-  const deadlocks = async () => {
-    const [row] = await fixture.query<{ count: string }>(
-      `SELECT pg_stat_clear_snapshot(), deadlocks AS count FROM pg_stat_database WHERE datname = current_database()`,
-    );
-    return Number(row!.count);
-  };
   const openJobs = () =>
     fixture.query<{ id: string }>(
       `SELECT id FROM job WHERE agent_id = $1 AND status IN ('queued', 'running') ORDER BY command_id NULLS LAST, id`,
@@ -98,12 +93,12 @@ describe('changes of the jobs of one agent', () => {
       ]);
       for (let count = 0; count < 3; count += 1) await fixture.launch({ agentId, maxRetries: 3 });
       await fixture.dispatch.startNext(agentId);
-      const before = await deadlocks();
+      const before = await countDeadlocks(fixture.harness.db);
       const results = await Promise.allSettled(Array.from({ length: 6 }, (_, at) => changes[at % 2 ? one : other]!()));
       const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
       // A change of a job that another change has just ended is refused.
       expect(failures.filter((failure) => !(failure instanceof AppError))).toEqual([]);
-      expect(await deadlocks()).toBe(before);
+      expect(await countDeadlocks(fixture.harness.db)).toBe(before);
     },
   );
 });
