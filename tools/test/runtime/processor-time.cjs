@@ -1,20 +1,33 @@
 // Processor time instead of elapsed time, so that another program on the machine does not make a test file look slow.
 const { readFileSync } = require('node:fs');
+const { constants, PerformanceObserver } = require('node:perf_hooks');
 
-/** Processor seconds of this process and its finished child processes. */
-function processorSeconds() {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6 + childrenSeconds();
-}
+const majorCollections = [constants.NODE_PERFORMANCE_GC_MAJOR, constants.NODE_PERFORMANCE_GC_INCREMENTAL];
+let collectingMs = 0;
+new PerformanceObserver((list) => {
+  for (const { detail, duration } of list.getEntries())
+    if (majorCollections.includes(detail.kind)) collectingMs += duration;
+}).observe({ entryTypes: ['gc'] });
 
 /**
- * Processor seconds of finished child processes, from /proc because Node does not report them. The fields follow the
- * program's name, which may contain spaces.
+ * Processor seconds of this process's main thread and of its finished child processes. Major garbage collections and
+ * V8's other threads do not count: they work on the heap and the code of all files before this one, and took up to two
+ * seconds of whichever file was running.
  */
+function processorSeconds() {
+  const { own } = secondsIn(`/proc/self/task/${process.pid}/stat`);
+  return own - collectingMs / 1000 + childrenSeconds();
+}
+
+/** Processor seconds of finished child processes. */
 function childrenSeconds() {
-  const fields = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1).split(' ');
-  const [userTicks, systemTicks] = [Number(fields[13]), Number(fields[14])];
-  return (userTicks + systemTicks) / ticksPerSecond;
+  return secondsIn('/proc/self/stat').children;
+}
+
+/** From /proc, because Node reports only the sum of all threads. The fields follow the program's name, which may contain spaces. */
+function secondsIn(file) {
+  const fields = readFileSync(file, 'latin1').split(') ').at(-1).split(' ').map(Number);
+  return { own: (fields[11] + fields[12]) / ticksPerSecond, children: (fields[13] + fields[14]) / ticksPerSecond };
 }
 
 /** How many times more processor time a fixed piece of work takes on this machine than on the one the limits were set on. */

@@ -2,7 +2,9 @@ import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { runInThisContext } from 'node:vm';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext, runInThisContext } from 'node:vm';
 import { Client } from 'pg';
 import { testStack } from '@muster/testing';
 
@@ -94,6 +96,15 @@ describe('processor time', () => {
     const waited = processorSeconds() - before;
     for (let n = 0; n < 10; n += 1) slowness();
     expect(processorSeconds() - before - waited).toBeGreaterThan(waited);
+  });
+
+  it('the measured time of a test does not contain major garbage collections', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const [before, { user }] = [processorSeconds(), process.cpuUsage()];
+    for (let n = 0; n < 5; n += 1) collectGarbage();
+    await setImmediate();
+    expect(processorSeconds() - before).toBeLessThan((process.cpuUsage().user - user) / 1e6 / 2);
   });
 });
 

@@ -315,7 +315,8 @@ describe('a run summary', () => {
     await sql('UPDATE organization_settings SET compute_micros_per_hour = 3600000 WHERE organization_id = $1', [
       organizationId,
     ]);
-    const [finishedAt, startedAt] = [new Date(), new Date(Date.now() - 1_000_000)];
+    const finishedAt = new Date();
+    const startedAt = new Date(finishedAt.getTime() - 1_000_000);
     const { id: jobId } = await makeJob(harness.db, { organizationId, status: 'completed', startedAt, finishedAt });
     const answer = await worker.post(path, { batchSummary: { batchId: 'costed', jobId }, claimResults: claims });
     expect(answer.status).toBe(201);
