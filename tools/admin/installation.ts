@@ -34,7 +34,7 @@ async function openFolder(dataDir: string, environment: Environment): Promise<In
   const own = {
     ...environment,
     DATABASE_URL: databaseUrl,
-    MASTER_KEYS: secrets.masterKeys,
+    MASTER_KEYS: environment['MASTER_KEYS'] ?? secrets.masterKeys,
     ...localS3(endpoint, secrets),
   };
   const storage = storageOf(own);

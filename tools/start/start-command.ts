@@ -11,7 +11,13 @@ import { closeOutput } from './close-output';
 import { describeProcesses, usableCores } from './core-share';
 import { ensureDemo } from './demo';
 import { findImaging } from './find-imaging';
-import { type FirstCredentials, firstCredentials, forgetFirstCredentials, storedSecrets } from './stored-secrets';
+import {
+  type FirstCredentials,
+  firstCredentials,
+  forgetFirstCredentials,
+  masterKeysFrom,
+  storedSecrets,
+} from './stored-secrets';
 import { localAddress, readOptions, StartError, type StartOptions, usage } from './options';
 import { Preparation } from './preparation';
 import { Service } from './service';
@@ -67,6 +73,7 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
     running.stack = await phases.run('Postgres and Redis', () => stackStarted);
     if (options.reset) await forgetData(dataDir);
     const secrets = await storedSecrets(dataDir);
+    const masterKeys = masterKeysFrom(secrets, env);
     const s3 = env['S3_ENDPOINT'] ? {} : await phases.run('object store', () => startStore(running, dataDir, secrets));
     const { databaseUrl, redisUrl } = running.stack;
     const ready = await phases.run('migrations', () =>
@@ -81,7 +88,6 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
       logFile: join(dataDir, 'muster.log'),
       say,
       env: {
-        MASTER_KEYS: secrets.masterKeys,
         CRON_SECRET: secrets.cronSecret,
         SHUTDOWN_TIMEOUT_MS: '15000',
         LOCAL_AGENTS: 'true',
@@ -93,6 +99,7 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
         ...withoutEmpty(env),
         ...imaging,
         ...first,
+        MASTER_KEYS: masterKeys,
         DATABASE_URL: databaseUrl,
         REDIS_URL: redisUrl,
         PORT: String(port),

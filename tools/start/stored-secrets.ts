@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { StartError } from './options';
 
 /** Secrets that are generated at the first start and stored next to the data that they encrypt. */
 export interface StoredSecrets {
-  masterKeys: string;
+  /** Absent if the data folder was restored from a backup without the master keys. */
+  masterKeys?: string;
   cronSecret: string;
   s3AccessKeyId: string;
   s3SecretAccessKey: string;
@@ -21,6 +23,15 @@ export async function storedSecrets(dataDir: string): Promise<StoredSecrets> {
   };
   await writeJson(join(dataDir, 'secrets.json'), created);
   return created;
+}
+
+/** Returns the master keys of the environment, else those of the data folder. */
+export function masterKeysFrom({ masterKeys }: StoredSecrets, env: NodeJS.ProcessEnv): string {
+  const known = env['MASTER_KEYS'] || masterKeys;
+  if (known) return known;
+  throw new StartError(
+    'The data folder was restored from a backup without the master keys: set MASTER_KEYS to the keys of the installation that was backed up.',
+  );
 }
 
 /**

@@ -38,7 +38,7 @@ export async function issueAgentKey(
 export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentRef): Promise<string | null> {
   const [row] = await database.query<{ workerKeys: string[] }>(
     { organizationId: agent.organizationId },
-    `SELECT ${workerKeysOf('a')} AS worker_keys FROM agent a WHERE a.id = $1 AND a.organization_id = $2`,
+    `SELECT ${workerKeysSql('a')} AS worker_keys FROM agent a WHERE a.id = $1 AND a.organization_id = $2`,
     [agent.agentId, agent.organizationId],
     'agent_keys',
   );
@@ -46,7 +46,7 @@ export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: Ag
 }
 
 /** SQL over the agent with the alias `agent`: its last ten unexpired worker keys, newest first, each as id and hash. */
-export function workerKeysOf(agent: string): string {
+export function workerKeysSql(agent: string): string {
   return `ARRAY(
     SELECT k.id || ' ' || k.secret_hash FROM api_key k
     WHERE k.agent_id = ${agent}.id AND k.organization_id = ${agent}.organization_id AND k.scope = 'worker'
@@ -55,7 +55,7 @@ export function workerKeysOf(agent: string): string {
 }
 
 /**
- * Returns the secret of the first of these keys (see `workerKeysOf`) that was derived from a master key; null if there
+ * Returns the secret of the first of these keys (see `workerKeysSql`) that was derived from a master key; null if there
  * is none.
  */
 export function deriveKey(keyRing: KeyRing, workerKeys: string[]): string | null {

@@ -1,4 +1,4 @@
-export { markActivity, markWorking, setIdleExempt } from './actions/activity';
+export { markActivity, recordWorkSql, setIdleExempt } from './actions/activity';
 export { drainAgent, type TouchedJobs, undrainAgent } from './actions/drain';
 export {
   type CommandActionParts,

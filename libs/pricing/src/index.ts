@@ -5,7 +5,7 @@ export { presentPricingModel, putPricingModel, readPricingModel } from './client
 export { readModel } from './client-pricing/read-model';
 export {
   canLaunchRuns,
-  gateColumns,
+  gateColumnsSql,
   limitColumns,
   type LimitFacts,
   type GateDecision,

@@ -28,8 +28,8 @@ export const backupCommands: Record<string, Command> = {
     summary: 'saves the database, the objects that its rows refer to, and the settings that are not secret',
     about: `${place}
 Saves the data folder of npm start, which may be running, or the service that DATABASE_URL and S3_* specify. Everything
-is encrypted: for each --recipient, or with MUSTER_BACKUP_PASSPHRASE or --passphrase-file. Without --with-keys the master
-keys are left out; without them nobody can decrypt the secrets in the backup. Only objects that no earlier backup has are
+is encrypted: for each --recipient, or with MUSTER_BACKUP_PASSPHRASE or --passphrase-file. --with-keys saves the master
+keys of MASTER_KEYS, else of the data folder; without them nobody can decrypt the secrets in the backup. Only objects that no earlier backup has are
 saved. After an interrupted backup, the next one saves only the objects that are still missing.`,
     options: {
       to: text,
@@ -110,29 +110,33 @@ saved. After an interrupted backup, the next one saves only the objects that are
     },
   },
   restore: {
-    usage: '--from PLACE [--backup ID] [--data-dir DIR] [--without-keys] [--jobs N]',
+    usage: '--from PLACE [--backup ID] [--data-dir DIR] [--jobs N]',
     summary: 'restores a backup into an empty target and compares the target with the backup',
     about: `${place}
 Restores into a new data folder for npm start (--data-dir), or into the empty database and the bucket that DATABASE_URL
 and S3_* specify. The database user must be allowed to create databases: the backup is loaded into a temporary database
 that is renamed to the target's name at the end. ${openedBy}
-The master keys are taken from the backup, or from MASTER_KEYS.`,
-    options: { from: text, backup: text, 'data-dir': text, 'without-keys': flag, jobs: text, ...openOptions },
+The data folder contains the master keys only if the backup was taken with --with-keys; otherwise set MASTER_KEYS when
+you start the service.`,
+    options: { from: text, backup: text, 'data-dir': text, jobs: text, ...openOptions },
     run: async (call) => {
       const keys = await keysOf(call);
       await atPlace(call, 'from', async (at) => {
         const dataDir = call.text('data-dir');
-        const { id, tables, objects } = await restoreBackup({
+        const { id, tables, objects, masterKeys, masterKeyIds } = await restoreBackup({
           place: at,
           keys,
           backup: call.text('backup'),
           dataDir,
-          withoutKeys: call.flag('without-keys'),
           environment: call.environment,
           jobs: jobsOf(call),
           onProgress: call.onProgress,
         });
         call.write(`The backup ${id} was restored and verified: ${tables.length} tables, ${objects.count} objects.`);
+        if (dataDir && masterKeys === 'left out')
+          call.write(
+            `The backup has no master keys: set MASTER_KEYS (${masterKeyIds.join(', ')}) to start the service.`,
+          );
         if (dataDir) call.write(`Start it with: npm start -- --data-dir ${dataDir}`);
         call.write('It starts no machine, schedule or webhook until you run: muster-admin release');
       });

@@ -25,8 +25,6 @@ export interface RestoreOptions {
    * specifies.
    */
   dataDir?: string;
-  /** Whether to restore even if the master keys are neither in the backup nor in MASTER_KEYS. */
-  withoutKeys: boolean;
   environment: Environment;
   jobs: number;
   onProgress: (line: string) => void;
@@ -74,12 +72,13 @@ async function restoreInto(
 
 /** Restores into a temporary folder, which gets the name of the target at the end. */
 async function restoreToFolder(dataDir: string, options: Opened): Promise<void> {
-  const masterKeys = await masterKeysOf(options);
+  const settings = await readSettings(options.repository, options.manifest);
   await removeLeftovers(dataDir);
   const work = `${dataDir}${leftover}${randomBytes(4).toString('hex')}`;
   await mkdir(work, { recursive: true, mode: 0o700 });
   const secrets: StoredSecrets = {
-    masterKeys,
+    // A backup without the master keys must not become usable without them.
+    ...(settings['MASTER_KEYS'] ? { masterKeys: settings['MASTER_KEYS'] } : {}),
     cronSecret: randomBytes(24).toString('base64url'),
     s3AccessKeyId: 'muster',
     s3SecretAccessKey: randomBytes(24).toString('base64url'),
@@ -127,19 +126,6 @@ async function removeFolder(folder: string): Promise<void> {
   if (outside) await rm(outside, { recursive: true, force: true });
   await chmod(folder, 0o700).catch(() => undefined);
   await rm(folder, { recursive: true, force: true });
-}
-
-/** Returns the keys that decrypt the secrets in the database. */
-async function masterKeysOf({ repository, manifest, environment, withoutKeys }: Opened): Promise<string> {
-  const settings = await readSettings(repository, manifest);
-  const known = settings['MASTER_KEYS'] ?? environment['MASTER_KEYS'];
-  if (known) return known;
-  if (!withoutKeys)
-    throw new AdminError(
-      `The backup ${manifest.id} was taken without the master keys (${manifest.masterKeyIds.join(', ')}): set MASTER_KEYS to them ` +
-        '(masterKeys in secrets.json of the data folder), or use --without-keys and lose the secrets that they encrypt. Nothing was changed.',
-    );
-  return `k1:${randomBytes(32).toString('base64')}`;
 }
 
 async function readSettings(repository: Repository, { id }: Manifest): Promise<Record<string, string>> {

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startDevStack } from '../../dev-stack/src/dev-stack';
 import { startObjectStore } from '../../dev-stack/src/object-store/object-store';
-import { firstCredentials, storedSecrets } from '../../start/stored-secrets';
+import { firstCredentials, masterKeysFrom, storedSecrets } from '../../start/stored-secrets';
 import { sayIfUnconfined } from '../../start/say-if-unconfined';
 import { commonEnvironment, devFolder } from './environment';
 
@@ -39,7 +39,7 @@ export async function startParts(root: string, say: (line: string) => void): Pro
         ...commonEnvironment,
         LOCAL_AGENTS: 'true',
         LOCAL_AGENTS_DIR: join(dataDir, 'agents'),
-        MASTER_KEYS: secrets.masterKeys,
+        MASTER_KEYS: masterKeysFrom(secrets, env),
         CRON_SECRET: secrets.cronSecret,
         ...credentials,
         DATABASE_URL: stack.databaseUrl,

@@ -29,12 +29,11 @@ const login: Command = {
     if (ways.length > 1) throw usageFault('Only one of --key, --email and --browser can be used.');
     const found = email ? await signInAsPerson(call, url, email) : await signInWithKey(call, url);
     const name = call.text('context') ?? new URL(url).host;
-    const { user, organization } = await clientOf({ name, url, ...found }).signedIn.me();
-    const kept: Login = { name, url, ...found, email: user.email ?? undefined, organization: organization.name };
+    const kept = await checkedLogin({ name, url, ...found });
     logins.keep(kept);
     terminal.show(
       withoutSecrets(kept),
-      `Signed in to ${toSafeLine(organization.name)} at ${url}${email ? ` as ${email}` : ''}.`,
+      `Signed in to ${toSafeLine(kept.organization)} at ${url}${email ? ` as ${email}` : ''}.`,
     );
   },
 };
@@ -189,7 +188,19 @@ async function requireMuster(url: string): Promise<void> {
     });
   }
   if (/^\s*\{.*"uptimeSeconds"/s.test(text)) return;
-  throw new Failure('not_muster', `The server at ${url} is not a Muster service.`, {
+  throw notMuster(url);
+}
+
+/** Signs in, and returns the login with the names of the user and the organization. */
+async function checkedLogin(login: Login): Promise<Required<Pick<Login, 'organization'>> & Login> {
+  const client = clientOf(login);
+  const answer: Partial<Awaited<ReturnType<typeof client.signedIn.me>>> | null = await client.signedIn.me();
+  if (!answer?.user || !answer.organization) throw notMuster(login.url);
+  return { ...login, email: answer.user.email ?? undefined, organization: answer.organization.name };
+}
+
+function notMuster(url: string): Failure {
+  return new Failure('not_muster', `The server at ${url} is not a Muster service.`, {
     hint: 'Specify the address of the console without /app.',
     exitCode: exitCodes.refused,
   });

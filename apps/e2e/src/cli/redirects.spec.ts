@@ -13,7 +13,7 @@ const key = 'msk_redirected_0123456789';
 const password = 'the password of a person';
 const value = 'the value of a secret';
 
-describe('the command line with a server that redirects to another address', () => {
+describe('the command line with a server that is not a Muster service', () => {
   let folder: string;
   let cli: CliFixture;
   let server: Server;
@@ -24,6 +24,8 @@ describe('the command line with a server that redirects to another address', () 
   let status: number;
   /** Whether the server answers as a Muster service before the client signs in, and redirects only later requests. */
   let isHealthy: boolean;
+  /** What the server answers to all other requests; null if it redirects them. */
+  let meAnswer: string | null;
 
   const read = async (request: IncomingMessage) => {
     let text = `${request.method} ${request.url} ${JSON.stringify(request.headers)}\n`;
@@ -45,6 +47,7 @@ describe('the command line with a server that redirects to another address', () 
       void read(request).then((text) => {
         received += text;
         if (isHealthy && request.url === '/api/health') return response.end('{"uptimeSeconds": 1}');
+        if (meAnswer !== null) return response.setHeader('content-type', 'application/json').end(meAnswer);
         return response.writeHead(status, { location: `${urlOf(target)}${request.url}` }).end();
       });
     }).listen(0, '127.0.0.1');
@@ -58,7 +61,7 @@ describe('the command line with a server that redirects to another address', () 
     await rm(folder, { recursive: true, force: true });
   });
   beforeEach(() => {
-    [received, receivedByTarget, isHealthy] = ['', '', true];
+    [received, receivedByTarget, isHealthy, meAnswer] = ['', '', true, null];
   });
 
   const isRedirected = () => ({
@@ -99,6 +102,17 @@ describe('the command line with a server that redirects to another address', () 
       expect(received).toMatch(/^GET \/api\/health [^\n]*\n$/);
       expect(received).not.toContain(key);
       expect(receivedByTarget).toBe('');
+    },
+  );
+
+  it.each(['{}', 'null', '[]', '{"user": {}}'])(
+    'muster login reports not_muster if the server answers a login with %s, and saves nothing',
+    async (answer) => {
+      meAnswer = answer;
+      const login = await cli.run(['login', '--url', urlOf(server), '--key', '-'], { input: key });
+      expect(login).toEqual({ code: 3, out: '', err: expect.stringContaining('(not_muster)') });
+      expect(login.err).not.toContain('undefined');
+      expect(existsSync(join(cli.home, '.config/muster/logins.json'))).toBe(false);
     },
   );
 });

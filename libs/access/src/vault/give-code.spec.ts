@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { FakeClock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { behindLock, FakeClock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { giveCode } from './give-code';
 import { putSecret } from './secrets';
@@ -39,5 +39,23 @@ describe('codes of a TOTP secret', () => {
     );
     expect(new Set(codes.map(({ code }) => code)).size).toBe(3);
     expect(await give(jobs[2]!)).toEqual(codes[2]);
+  });
+
+  it('two runs that wait for the same TOTP secret receive the codes of different windows', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const caller = { kind: 'system', id: 'test', organizationId } as never;
+    await harness.db.transaction({ organizationId }, (tx) =>
+      putSecret(tx, keyRing, caller, 'PORTAL', { value: secret, kind: 'totp' }),
+    );
+    const give = (jobId: string) =>
+      harness.db.transaction({ organizationId }, (tx) => giveCode(tx, keyRing, caller, { key: 'PORTAL', jobId }));
+    const codes = await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM vault_secret WHERE organization_id = $1 FOR UPDATE', [organizationId]),
+      () => [give(newId()), give(newId())],
+    );
+    expect(new Set(codes.map(({ validFrom }) => validFrom.toISOString()))).toEqual(
+      new Set(['2026-03-02T09:00:00.000Z', '2026-03-02T09:00:30.000Z']),
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, Round } from '@muster/platform';
-import { type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { behindLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { Logger } from '@nestjs/common';
 import { putSecret, resolveSecrets, rewrapSecrets } from './secrets';
@@ -33,5 +33,23 @@ describe('rewrapping secrets', () => {
     const { values } = await resolveSecrets(harness.db, after, organizationId, ['M', 'Z']);
     expect(values).toEqual({ M: 'value of M', Z: 'value of Z' });
     expect(await rewrapSecrets(harness.db, after)).toEqual({ looked: 1, rewrapped: 0 });
+  });
+
+  it('rewrapSecrets does not overwrite a secret that is being replaced', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const before = KeyRing.parse(testMasterKey);
+    const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    const caller = { kind: 'system', id: 'test', organizationId } as never;
+    const put = (value: string) =>
+      harness.db.transaction({ organizationId }, (tx) => putSecret(tx, before, caller, 'LOGIN', { value }));
+    await put('old');
+    const replacement = await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM vault_secret WHERE organization_id = $1 FOR UPDATE', [organizationId]),
+      () => [put('new')],
+      async () => void (await rewrapSecrets(harness.db, after)),
+    );
+    expect(replacement).toHaveLength(1);
+    expect((await resolveSecrets(harness.db, after, organizationId, ['LOGIN'])).values).toEqual({ LOGIN: 'new' });
   });
 });

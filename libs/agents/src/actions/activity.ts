@@ -63,7 +63,7 @@ const grainSeconds = 5;
  * If the agent is locked, it is skipped, because the transaction that locked it may wait for a lock of this statement;
  * the next callback updates the agent.
  */
-export function markWorking(agentId: string, activity: string): string {
+export function recordWorkSql(agentId: string, activity: string): string {
   return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${activity}' WHERE id = (
       SELECT id FROM agent
       WHERE id = (${agentId}) AND COALESCE(last_activity_at, '-infinity') < muster_now() - interval '${grainSeconds} seconds'

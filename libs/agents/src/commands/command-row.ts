@@ -1,5 +1,5 @@
 import type { AgentCommandEntity, AgentEntity } from '@muster/database';
-import { workerKeysOf } from '../agent-keys';
+import { workerKeysSql } from '../agent-keys';
 
 /**
  * Milliseconds for which a command is left to its push before a poll may deliver it. Applies to agents with a tunnel
@@ -52,4 +52,4 @@ export interface PushFacts extends Pick<AgentEntity, 'unreachableTunnel' | 'boot
 
 /** The columns of `PushFacts` for a statement with `agent a`. */
 export const pushColumns = `a.status AS agent_status, COALESCE(a.public_tunnel_url, a.tunnel_url) AS tunnel_url,
-  a.unreachable_tunnel, a.boot_id, a.seen_from, a.service_url, ${workerKeysOf('a')} AS worker_keys`;
+  a.unreachable_tunnel, a.boot_id, a.seen_from, a.service_url, ${workerKeysSql('a')} AS worker_keys`;

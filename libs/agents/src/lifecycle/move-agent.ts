@@ -5,7 +5,7 @@ import { emitEvent } from '@muster/webhooks';
 import { switchIdle } from '../habits/switch-idle';
 import { inSql, isOff, type MoveOf, offStatuses, originsOf } from './agent-life';
 import { appendTimeline, type TimelineEntry } from '@muster/timeline';
-import { withEndedBoot } from './ended-boots';
+import { endedBootsSql } from './ended-boots';
 
 type AgentMove = MoveOf & {
   organizationId: string;
@@ -43,7 +43,7 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
        status_reason = CASE WHEN $3 = 'stopped' AND was.status = 'stopping' THEN COALESCE(NULLIF(was.status_reason, ''), $5) ELSE $5 END,
        on_since = CASE WHEN $3 NOT IN ${inSql(offStatuses)} THEN COALESCE(agent.on_since, muster_now()) END,
        previous_status = CASE WHEN was.status <> $3 THEN was.status ELSE agent.previous_status END,
-       ended_boots = CASE WHEN $3 = 'stopped' THEN ${withEndedBoot('agent')} ELSE agent.ended_boots END
+       ended_boots = CASE WHEN $3 = 'stopped' THEN ${endedBootsSql('agent')} ELSE agent.ended_boots END
      FROM (SELECT id, status, status_reason FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE) AS was
      WHERE agent.id = was.id AND was.status = ANY($6)
      RETURNING was.status AS previous, agent.last_seen, agent.vm_state, agent.autopilot_session_id`,

@@ -70,12 +70,13 @@ export function decideFinalStatus(
   return onStatusOf({ drain });
 }
 
+/** The condition is not in WHERE, because a row that does not match would not be locked, and a report would be missed. */
 async function hasReportedRecently(tx: Transaction, agentId: string): Promise<boolean> {
-  const rows = await tx.query(
-    `SELECT FROM agent WHERE id = $1 AND last_seen > muster_now() - $2 * interval '1 second' FOR UPDATE`,
+  const [agent] = await tx.query<{ recent: boolean | null }>(
+    `SELECT last_seen > muster_now() - $2 * interval '1 second' AS recent FROM agent WHERE id = $1 FOR UPDATE`,
     [agentId, recentReportSeconds],
   );
-  return rows.length > 0;
+  return agent?.recent ?? false;
 }
 
 async function continueWake(tx: Transaction, agentRef: { organizationId: string; agentId: string }): Promise<void> {

@@ -4,7 +4,7 @@ import { type Clock, within } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
 import { appendTimeline } from '@muster/timeline';
-import { withEndedBoot } from '../lifecycle/ended-boots';
+import { endedBootsSql } from '../lifecycle/ended-boots';
 import { holdLease, leaseMs } from './hold-lease';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
 import { isOn } from '../lifecycle/agent-life';
@@ -159,7 +159,7 @@ async function rebootSilent({ database, machines, keyRing, clock }: MachineParts
   // handshake with a new boot id.
   await database.query(
     'system',
-    `UPDATE agent SET ended_boots = ${withEndedBoot('agent')} WHERE id = $1 AND status = 'starting'`,
+    `UPDATE agent SET ended_boots = ${endedBootsSql('agent')} WHERE id = $1 AND status = 'starting'`,
     [agentId],
   );
   await machines.get(claimed.provider).reboot(machineOf(claimed, keyRing, clock));

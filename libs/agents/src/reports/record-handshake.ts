@@ -3,7 +3,7 @@ import type { AgentEntity, Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../registry/agent-row';
 import { agentMoves, onStatusOf } from '../lifecycle/agent-life';
 import { moveAgent } from '../lifecycle/move-agent';
-import { withEndedBoot } from '../lifecycle/ended-boots';
+import { endedBootsSql } from '../lifecycle/ended-boots';
 import { completeLateWake, completeWake } from '../lifecycle/wakes';
 import { appendTimeline } from '@muster/timeline';
 import { refusedMachine } from '../registry/machine-caller';
@@ -41,7 +41,7 @@ export async function recordHandshake(
        boot_id = $3, worker_version = $4, last_seen = muster_now(), last_activity_at = muster_now(),
        last_activity = 'its handshake', unhealthy_checks = 0,
        clearing_command_id = CASE WHEN was.boot_id = $3 THEN agent.clearing_command_id END,
-       ended_boots = CASE WHEN was.boot_id = $3 THEN agent.ended_boots ELSE ${withEndedBoot('agent', 'was.boot_id')} END,
+       ended_boots = CASE WHEN was.boot_id = $3 THEN agent.ended_boots ELSE ${endedBootsSql('agent', 'was.boot_id')} END,
        tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.tunnel_url) END,
        public_tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.public_tunnel_url) END,
        tunnel_hostname = CASE WHEN $7 THEN NULL ELSE COALESCE($6, agent.tunnel_hostname) END, vm_state = 'running',

@@ -12,7 +12,7 @@ const holders = `(
   FROM concurrency_lease h WHERE h.organization_id = l.organization_id AND h.key = l.key AND h.since IS NOT NULL)`;
 
 /** SQL condition: one of the job's keys is full. The check reads no lease if the job has no keys. */
-export const waitsForKey = (job: string) => `(${job}.concurrency_keys IS NOT NULL AND EXISTS (
+export const waitsForKeySql = (job: string) => `(${job}.concurrency_keys IS NOT NULL AND EXISTS (
   SELECT FROM concurrency_lease l CROSS JOIN LATERAL ${holders} k
   WHERE l.job_id = ${job}.id AND l.since IS NULL AND k.held >= k.most))`;
 
@@ -60,7 +60,7 @@ export async function fullKeys(
          AND (-o.priority, o.queued_at, o.job_id) < (-l.priority, l.queued_at, l.job_id)
          AND w.status = 'queued' AND w.waiting_reason = 'concurrency_key' AND w.cancel_requested_at IS NULL
          AND a.status = 'online' AND a.drain IS NULL AND a.current_job_id IS NULL AND a.autopilot_session_id IS NULL
-         AND a.clearing_command_id IS NULL AND NOT ${waitsForKey('w')}) ahead
+         AND a.clearing_command_id IS NULL AND NOT ${waitsForKeySql('w')}) ahead
      WHERE l.job_id = $1 AND k.held + ahead.count >= k.most
      ORDER BY l.key`,
     [id],
@@ -135,7 +135,7 @@ export function markKeyed(tx: Transaction, agentId: string, also: string | null 
      WHERE id = ANY(ARRAY(
        SELECT id FROM job
        WHERE id IN (SELECT job_id FROM concurrency_lease WHERE agent_id = $1 AND since IS NULL)
-         AND status = 'queued' AND not_before <= muster_now() AND (id = $2 OR ${waitsForKey('job')})
+         AND status = 'queued' AND not_before <= muster_now() AND (id = $2 OR ${waitsForKeySql('job')})
          AND waiting_reason IS DISTINCT FROM 'concurrency_key' FOR UPDATE OF job SKIP LOCKED))`,
     [agentId, also],
     'mark_keyed',

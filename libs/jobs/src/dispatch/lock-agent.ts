@@ -7,7 +7,7 @@ import type {
   WorkflowRevisionEntity,
 } from '@muster/database';
 import { limitColumns, type LimitFacts, monthOf } from '@muster/pricing';
-import { waitsForKey } from './concurrency-keys';
+import { waitsForKeySql } from './concurrency-keys';
 import type { StartFacts } from './start-span';
 
 export interface AgentFacts
@@ -117,7 +117,7 @@ const firstInQueue = `
     WHERE j.agent_id = $1 AND ${isNext} AND j.not_before <= muster_now()
       AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)
       AND (SELECT current_job_id FROM agent WHERE id = $1) IS NULL
-      AND NOT ${waitsForKey('j')}
+      AND NOT ${waitsForKeySql('j')}
     ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1)
   SELECT next.id AS next_id, head.* FROM next LEFT JOIN LATERAL (
     SELECT j.id, j.workflow_id, j.workflow_revision, r.script, j.variables,

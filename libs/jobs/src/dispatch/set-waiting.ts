@@ -1,6 +1,6 @@
 import type { WaitingReason } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { waitsForKey } from './concurrency-keys';
+import { waitsForKeySql } from './concurrency-keys';
 
 /**
  * Sets the waiting reason of the agent's queued jobs. A job that already has this reason is not updated, so its
@@ -17,7 +17,7 @@ export function setWaiting(
      WHERE id = ANY(ARRAY(
        SELECT id FROM job
        WHERE agent_id = $1 AND status = 'queued' AND not_before <= muster_now() AND id IS DISTINCT FROM $3
-         AND waiting_reason IS DISTINCT FROM $2 AND NOT ${waitsForKey('job')} FOR UPDATE OF job SKIP LOCKED))`,
+         AND waiting_reason IS DISTINCT FROM $2 AND NOT ${waitsForKeySql('job')} FOR UPDATE OF job SKIP LOCKED))`,
     [agentId, reason, except ?? null],
     'set_waiting',
   );

@@ -1,4 +1,4 @@
-import { markWorking } from '@muster/agents';
+import { recordWorkSql } from '@muster/agents';
 import { appendLinesSql } from '@muster/timeline';
 import { type JobLogEntry, noSuch } from '@muster/contracts';
 import type { Database, JobEntity } from '@muster/database';
@@ -86,5 +86,5 @@ const storeLogs = `
     WHERE s.job_id = $1 AND EXISTS (SELECT FROM new_entries WHERE seq IS NOT NULL)),
   ${appendLinesSql({ lines: 'new_entries', agent: 'seen_seqs', count: 'entry_count', jobId: '$1', organizationId: '$2' })},
   touch_agent AS (
-    ${markWorking('SELECT agent_id FROM target_job', 'a job’s log')})
+    ${recordWorkSql('SELECT agent_id FROM target_job', 'a job’s log')})
   SELECT seen_seqs.agent_id, entry_count.count::int AS count FROM seen_seqs, entry_count`;

@@ -1,4 +1,4 @@
-import { acknowledgeRunSql, markWorking } from '@muster/agents';
+import { acknowledgeRunSql, recordWorkSql } from '@muster/agents';
 import { appendEntrySql, appendTimeline, entryParameter } from '@muster/timeline';
 import {
   type CallbackReason,
@@ -11,7 +11,7 @@ import {
   microsOf,
 } from '@muster/contracts';
 import { type Database, type JobEntity, type Transaction, violatedConstraint } from '@muster/database';
-import { emitEvent, eventParts, valuesOfEvent } from '@muster/webhooks';
+import { emitEvent, eventPartsSql, valuesOfEvent } from '@muster/webhooks';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
 import { countedStepsSql, progressOf } from '../lists/job-progress';
@@ -192,7 +192,7 @@ const applySignSql = (more = '', lock = 'FOR UPDATE') => `
   acknowledged AS (
     ${acknowledgeRunSql({ begun: 'began', jobId: '$1' })}),
   alive AS (
-    ${markWorking('SELECT agent_id FROM updated_job', 'a job’s sign of life')})`;
+    ${recordWorkSql('SELECT agent_id FROM updated_job', 'a job’s sign of life')})`;
 const answered = `
   SELECT locked_job.status, locked_job.dispatched, locked_job.agent_id, updated_job.id IS NOT NULL AS accepted,
          updated_job.id IS NOT NULL AND locked_job.status = 'queued' AS began,
@@ -217,7 +217,7 @@ const started = { type: 'job.started', details: { status: 'running' } } as const
  */
 const signOfLifeSql = (lock?: string) => `${applySignSql('', lock)},
   ${appendEntrySql({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
-  ${eventParts({ source: 'began', subject: 'began.id', organization: '$2', ...started, offset: 8 })}
+  ${eventPartsSql({ source: 'began', subject: 'began.id', organization: '$2', ...started, offset: 8 })}
   ${answered}, EXISTS (SELECT FROM webhook_event_inserted) AS emitted
   FROM locked_job LEFT JOIN updated_job ON updated_job.id = locked_job.id`;
 

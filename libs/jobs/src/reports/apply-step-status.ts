@@ -1,4 +1,4 @@
-import { markWorking } from '@muster/agents';
+import { recordWorkSql } from '@muster/agents';
 import { appendTimeline } from '@muster/timeline';
 import { type CallbackReason, isTerminal, microsOf, type StepStatus, type StepStatusBody } from '@muster/contracts';
 import type { Database, JobEntity, JobStepEntity } from '@muster/database';
@@ -147,7 +147,7 @@ const applyStep = `
     FROM j, step WHERE job.id = j.id AND j.status = 'running'
     RETURNING job.agent_id),
   alive AS (
-    ${markWorking('SELECT agent_id FROM touched', 'a job’s step')}),
+    ${recordWorkSql('SELECT agent_id FROM touched', 'a job’s step')}),
   others AS (
     SELECT s.status FROM job_step s WHERE s.job_id = $1 AND s.step_order <> $4),
   counted AS (

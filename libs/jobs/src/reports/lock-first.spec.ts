@@ -1,5 +1,7 @@
 import { issueCommand } from '@muster/agents';
+import { lock } from '@muster/database';
 import { behindLock } from '@muster/testing';
+import { appendJobLogs } from './append-job-logs';
 import { applyClaimResults } from './apply-claim-results';
 import { applyJobReport } from './apply-job-report';
 import { applyStepStatus } from './apply-step-status';
@@ -109,5 +111,50 @@ describe('a report or a dispatch that waited for a lock', () => {
       },
     );
     expect(outcome).toMatchObject({ action: 'wait', jobId: next });
+  });
+
+  it('a log line with a seq that is in two concurrent requests is stored once', async () => {
+    const line = { jobId, seq: 1, level: 'info', message: 'once', timestamp: Date.now() / 1000 } as const;
+    const append = () => appendJobLogs(fixture.harness.db, reporter(), [line]);
+    const answers = await behindLock(
+      fixture.harness.db,
+      (tx) => tx.query('SELECT FROM job_log_seen WHERE job_id = $1 FOR UPDATE', [jobId]),
+      () => [append(), append()],
+    );
+    expect(answers).toEqual(expect.arrayContaining([{ accepted: 1 }, { accepted: 0 }]));
+    expect(
+      await fixture.query(`SELECT FROM timeline_entry WHERE job_id = $1 AND kind = 'execution'`, [jobId]),
+    ).toHaveLength(1);
+  });
+
+  it('a job that is cancelled while its dispatch waits for the job’s row does not start', async () => {
+    const agent = await fixture.makeOnlineAgent();
+    const queued = await fixture.launch({ agentId: agent });
+    const [outcome] = await behindLock(
+      fixture.harness.db,
+      (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [queued]),
+      () => [fixture.dispatch.startNext(agent)],
+      (tx) => tx.execute('UPDATE job SET cancel_requested_at = muster_now() WHERE id = $1', [queued]),
+    );
+    expect(outcome).toMatchObject({ action: 'none' });
+    expect(await fixture.query('SELECT command_id FROM job WHERE id = $1', [queued])).toEqual([{ commandId: null }]);
+  });
+
+  it('two concurrent dispatches do not exceed the number of runs that an organization allows at the same time', async () => {
+    const { organizationId } = fixture;
+    await fixture.query(
+      `UPDATE organization_settings SET max_concurrent_runs = 1 + (
+         SELECT count(*) FROM job WHERE organization_id = $1 AND command_id IS NOT NULL AND status IN ('queued', 'running'))
+       WHERE organization_id = $1`,
+      [organizationId],
+    );
+    const agents = [await fixture.makeOnlineAgent(), await fixture.makeOnlineAgent()];
+    for (const each of agents) await fixture.launch({ agentId: each });
+    const outcomes = await behindLock(
+      fixture.harness.db,
+      (tx) => lock(tx, 'concurrency', organizationId),
+      () => agents.map((each) => fixture.dispatch.startNext(each)),
+    );
+    expect(outcomes.map(({ action }) => action).sort()).toEqual(['start', 'wait']);
   });
 });

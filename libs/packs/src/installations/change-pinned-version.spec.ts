@@ -2,7 +2,7 @@ import type { Principal } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
 import { behindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
-import { rollBackInstallation } from './change-pinned-version';
+import { pinInstallation, rollBackInstallation } from './change-pinned-version';
 
 describe('rollBackInstallation', () => {
   let harness: Harness;
@@ -33,5 +33,21 @@ describe('rollBackInstallation', () => {
       { fromVersionId: pinned, toVersionId: previous },
       { fromVersionId: previous, toVersionId: pinned },
     ]);
+  });
+
+  it('an installation is not pinned to a version that is archived while the pin waits for the version', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const { installationId, versions } = await makeInstallation(harness.db, { organizationId, contents: ['b', 'a'] });
+    const { versionId } = versions[1]!;
+    const caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
+    const pinned = behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM pack_version WHERE id = $1 FOR UPDATE', [versionId]),
+      () => [
+        harness.db.transaction({ organizationId }, (tx) => pinInstallation(tx, caller, installationId, { versionId })),
+      ],
+      (tx) => tx.execute("UPDATE pack_version SET stage = 'archived' WHERE id = $1", [versionId]),
+    );
+    await expect(pinned).rejects.toMatchObject({ code: 'version_not_installable' });
   });
 });

@@ -1,7 +1,7 @@
 import type { MicroUsd } from '@muster/contracts';
 import type { Database, PilotBatchEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { type Period, withinPeriod } from './period';
+import { type Period, withinPeriodSql } from './period';
 
 export type BatchRow = Pick<
   PilotBatchEntity,
@@ -53,7 +53,7 @@ export function listPilotBatches(database: Database, organizationId: string, lis
 export function listBatchesStatement(organizationId: string, { page, filter }: Listing) {
   const values: unknown[] = [organizationId];
   const parameter = (value: unknown) => `$${values.push(value)}`;
-  const conditions = ['b.organization_id = $1', ...withinPeriod('b.occurred_at', filter, values)];
+  const conditions = ['b.organization_id = $1', ...withinPeriodSql('b.occurred_at', filter, values)];
   if (filter.workflowId) conditions.push(`b.workflow_id = ${parameter(filter.workflowId)}`);
   if (filter.jobId) conditions.push(`b.job_id = ${parameter(filter.jobId)}`);
   if (page.after) {

@@ -8,7 +8,7 @@ export interface Period {
  * Returns the conditions that a timestamp column lies in the period, for a statement whose $1 is the organization. The
  * time zone is read once for the statement, so an index on the column can be used.
  */
-export function withinPeriod(column: string, { from, to }: Period, values: unknown[]): string[] {
+export function withinPeriodSql(column: string, { from, to }: Period, values: unknown[]): string[] {
   const parameter = (value: string) => `$${values.push(value)}`;
   return [
     ...(from ? [`${column} >= ${isDay(from) ? startOfDay(`${parameter(from)}::date`) : parameter(from)}`] : []),

@@ -41,7 +41,7 @@ function twentieths(micros: number): bigint {
 }
 
 /** Day of a timestamp in the organization's time zone, for statements with organization_settings s. */
-export const dayOf = (moment: string, zone = 's.timezone') => `(${moment} AT TIME ZONE ${zone})::date`;
+export const dayOfSql = (moment: string, zone = 's.timezone') => `(${moment} AT TIME ZONE ${zone})::date`;
 
 /**
  * Condition that the day of batch `b` lies in the range. The first two lines are wider than the range in any time zone
@@ -51,11 +51,11 @@ export const dayOf = (moment: string, zone = 's.timezone') => `(${moment} AT TIM
 export const batchesOfRange = (from: string, to: string) => `
   b.occurred_at >= ${from}::date::timestamp AT TIME ZONE 'UTC' - interval '26 hours'
   AND b.occurred_at < ${to}::date::timestamp AT TIME ZONE 'UTC' + interval '50 hours'
-  AND ${dayOf('b.occurred_at')} BETWEEN ${from}::date AND ${to}::date`;
+  AND ${dayOfSql('b.occurred_at')} BETWEEN ${from}::date AND ${to}::date`;
 
 const computed = `
   WITH named AS MATERIALIZED (
-    SELECT b.id, ${dayOf('b.occurred_at')} AS day, b.job_id, b.named_job_id, b.claims_attempted,
+    SELECT b.id, ${dayOfSql('b.occurred_at')} AS day, b.job_id, b.named_job_id, b.claims_attempted,
            b.claims_eob_uploaded, b.claims_no_eob_found, b.claims_failed,
            COALESCE(j.total_cost_micros, b.deleted_job_cost_micros, 0) AS cost_micros
     FROM pilot_batch b

@@ -1,6 +1,6 @@
 import { AppError, type Roi, type RoiQuery } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { computeRoi, dayOf, type RoiSums } from './compute-roi';
+import { computeRoi, dayOfSql, type RoiSums } from './compute-roi';
 import { readRollup, type RollupRead } from './read-rollup';
 import { roiFigures, type RoiSettings } from './roi-figures';
 import { roiRange } from './roi-range';
@@ -16,7 +16,7 @@ export async function readRoi(
 ): Promise<Roi> {
   const [settings] = await database.query<RoiSettings & { today: string }>(
     { organizationId },
-    `SELECT minutes_saved_per_claim, labor_micros_per_hour, ${dayOf('$2::timestamptz')}::text AS today
+    `SELECT minutes_saved_per_claim, labor_micros_per_hour, ${dayOfSql('$2::timestamptz')}::text AS today
      FROM organization_settings s WHERE organization_id = $1`,
     [organizationId, now],
     'roi_settings',

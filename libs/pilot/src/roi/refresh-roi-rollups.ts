@@ -5,7 +5,7 @@ import {
   type PilotRoiStateEntity,
   type Transaction,
 } from '@muster/database';
-import { batchesOfRange, dayOf } from './compute-roi';
+import { batchesOfRange, dayOfSql } from './compute-roi';
 import { type BatchOfDay, everyWorkflow, summarizeDay } from './summarize-day';
 
 /** Maximum number of changed days and jobs per transaction, so that it does not block other transactions for long. */
@@ -57,7 +57,7 @@ export async function resetRollups(tx: Transaction, organizationId: string, time
   await tx.execute('DELETE FROM pilot_roi_day WHERE organization_id = $1', [organizationId]);
   await tx.execute(
     `INSERT INTO pilot_roi_change (organization_id, occurred_at)
-     SELECT $1, min(occurred_at) FROM pilot_batch WHERE organization_id = $1 GROUP BY ${dayOf('occurred_at', '$2')}`,
+     SELECT $1, min(occurred_at) FROM pilot_batch WHERE organization_id = $1 GROUP BY ${dayOfSql('occurred_at', '$2')}`,
     [organizationId, timezone],
   );
   await tx.execute(
@@ -74,7 +74,7 @@ export async function resetRollups(tx: Transaction, organizationId: string, time
 async function claimChangedDays(tx: Transaction, organizationId: string, zone: string): Promise<string[]> {
   const rows = await tx.query<{ day: string }>(
     `WITH change AS MATERIALIZED (
-       SELECT id, job_id, ${dayOf('occurred_at', '$2')} AS day FROM pilot_roi_change WHERE organization_id = $1),
+       SELECT id, job_id, ${dayOfSql('occurred_at', '$2')} AS day FROM pilot_roi_change WHERE organization_id = $1),
      selected_keys AS MATERIALIZED (
        SELECT day, CASE WHEN day IS NULL THEN job_id END AS job_id FROM change
        GROUP BY 1, 2 ORDER BY min(id) LIMIT $3),
@@ -85,14 +85,14 @@ async function claimChangedDays(tx: Transaction, organizationId: string, zone: s
        DELETE FROM pilot_roi_change c USING selected_changes WHERE c.id = selected_changes.id)
      SELECT day::text AS day FROM selected_changes WHERE day IS NOT NULL
      UNION
-     SELECT ${dayOf('b.occurred_at', '$2')}::text
+     SELECT ${dayOfSql('b.occurred_at', '$2')}::text
      FROM selected_changes JOIN pilot_batch b ON b.named_job_id = selected_changes.job_id
      WHERE selected_changes.day IS NULL AND b.organization_id = $1
      UNION
      SELECT (
-       SELECT min(${dayOf('b.occurred_at', '$2')}) FROM pilot_batch b
+       SELECT min(${dayOfSql('b.occurred_at', '$2')}) FROM pilot_batch b
        WHERE b.organization_id = $1 AND b.named_job_id = selected_changes.job_id
-         AND ${dayOf('b.occurred_at', '$2')} > selected_changes.day)::text
+         AND ${dayOfSql('b.occurred_at', '$2')} > selected_changes.day)::text
      FROM selected_changes WHERE selected_changes.day IS NOT NULL AND selected_changes.job_id IS NOT NULL`,
     [organizationId, zone, changeBatchSize],
     'claim_roi_changes',
@@ -173,8 +173,8 @@ async function insertDay(
 
 const insertCosts = `
   WITH named AS (
-    SELECT DISTINCT ON (b.named_job_id, ${dayOf('b.occurred_at')})
-      ${dayOf('b.occurred_at')} AS day, b.named_job_id, b.job_id, b.workflow_id, s.timezone,
+    SELECT DISTINCT ON (b.named_job_id, ${dayOfSql('b.occurred_at')})
+      ${dayOfSql('b.occurred_at')} AS day, b.named_job_id, b.job_id, b.workflow_id, s.timezone,
       COALESCE(j.total_cost_micros, b.deleted_job_cost_micros, 0) AS cost_micros
     FROM unnest($2::date[]) AS recomputed (day)
     JOIN organization_settings s ON s.organization_id = $1
@@ -183,9 +183,9 @@ const insertCosts = `
     WHERE b.named_job_id IS NOT NULL),
   before AS (
     SELECT named.*, COALESCE((
-      SELECT max(${dayOf('p.occurred_at', 'named.timezone')}) FROM pilot_batch p
+      SELECT max(${dayOfSql('p.occurred_at', 'named.timezone')}) FROM pilot_batch p
       WHERE p.organization_id = $1 AND p.named_job_id = named.named_job_id
-        AND ${dayOf('p.occurred_at', 'named.timezone')} < named.day), '-infinity'::date) AS day_before
+        AND ${dayOfSql('p.occurred_at', 'named.timezone')} < named.day), '-infinity'::date) AS day_before
     FROM named)
   INSERT INTO pilot_roi_cost (organization_id, workflow_id, day, day_before, jobs, cost_micros)
   SELECT $1, target.workflow_id, day, day_before, count(job_id)::int, sum(cost_micros)

@@ -1,7 +1,7 @@
 import { noSuch } from '@muster/contracts';
 import type { Database, PilotBatchEntity, SessionSummaryEntity, SessionTimelineEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { type Period, withinPeriod } from '../batches/period';
+import { type Period, withinPeriodSql } from '../batches/period';
 
 export type SessionRow = Pick<
   SessionSummaryEntity,
@@ -43,7 +43,7 @@ export function listSessions(database: Database, organizationId: string, listing
 export function listSessionsStatement(organizationId: string, { page, filter }: Listing) {
   const values: unknown[] = [organizationId];
   const parameter = (value: unknown) => `$${values.push(value)}`;
-  const conditions = ['s.organization_id = $1', ...withinPeriod('s.occurred_at', filter, values)];
+  const conditions = ['s.organization_id = $1', ...withinPeriodSql('s.occurred_at', filter, values)];
   if (filter.workerKey) conditions.push(`s.worker_key = ${parameter(filter.workerKey)}`);
   if (page.after) {
     const [at, id] = page.after;

@@ -1,6 +1,6 @@
 import { BaseConfig } from '@muster/platform';
 import { DatabaseModule } from '@muster/database';
-import { type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import { behindLock, type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
 import { unequalCounters } from '../usage/unequal-counters';
 import { recordRuns } from '../usage/record-usage';
 import { bookRunCost } from './book-run-cost';
@@ -53,6 +53,23 @@ describe('booking the cost of a run', () => {
       [organizationId],
     );
     expect(counters).toEqual([{ month: '2026-03', runs: 1, runMs: 1_800_000, spendMicros: 560_000 }]);
+    expect(await unequalCounters(harness.db)).toEqual([]);
+  });
+
+  it('the cost of a run contains usage that is stored while the booking waits for the run’s row', async () => {
+    const { jobId } = await endedRun();
+    await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]),
+      () => [book(jobId)],
+      (tx) =>
+        tx.execute(
+          `INSERT INTO ai_usage (job_id, step_order, seq, organization_id, provider, model, cost_micros)
+           SELECT id, 1, 1, organization_id, 'openai', 'm', 500000 FROM job WHERE id = $1`,
+          [jobId],
+        ),
+    );
+    expect(await totalOf(jobId)).toBe(560_000);
     expect(await unequalCounters(harness.db)).toEqual([]);
   });
 

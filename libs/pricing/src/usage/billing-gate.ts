@@ -52,7 +52,7 @@ export function readGateFacts(tx: Transaction, organizationId: string, now: Date
 
 /** Returns the statement of `readGateFacts`, for a caller that sends it together with another statement. */
 export function gateStatement(organizationId: string, now: Date): LimitStatement {
-  return limitStatement(organizationId, { columns: gateColumns, now, name: 'read_gate_facts' });
+  return limitStatement(organizationId, { columns: gateColumnsSql, now, name: 'read_gate_facts' });
 }
 
 interface LimitStatement {
@@ -94,7 +94,7 @@ export const limitColumns = (month: string) => `
   COALESCE(c.spend_micros, 0) AS spend_micros`;
 
 /** Adds the open runs to limitColumns. Reads one index row for each open run of the organization. */
-export const gateColumns = (month: string) => `${limitColumns(month)},
+export const gateColumnsSql = (month: string) => `${limitColumns(month)},
   CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE
     (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS open_runs,
   CASE WHEN s.monthly_spend_limit_micros IS NULL THEN 0 ELSE

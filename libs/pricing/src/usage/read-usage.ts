@@ -1,7 +1,7 @@
 import { AppError, usdOf } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity, UsageCounterEntity } from '@muster/database';
 import { figureColumns, figuresOf } from './figures-of-month';
-import { canLaunchRuns, gateColumns, type GateDecision, type GateFacts, monthOf } from './billing-gate';
+import { canLaunchRuns, gateColumnsSql, type GateDecision, type GateFacts, monthOf } from './billing-gate';
 
 export interface UsageOfMonth extends GateDecision {
   month: string;
@@ -29,7 +29,7 @@ export async function readUsage(
   const read = (firstDay: string) =>
     database.query<Row>(
       { organizationId },
-      `SELECT ${gateColumns('$2')}, s.max_concurrent_runs, ${figureColumns}
+      `SELECT ${gateColumnsSql('$2')}, s.max_concurrent_runs, ${figureColumns}
        FROM organization o
        JOIN organization_settings s ON s.organization_id = o.id
        LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2

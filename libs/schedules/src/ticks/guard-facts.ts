@@ -1,6 +1,6 @@
 import type { AgentProvider, AgentStatus } from '@muster/contracts';
 import type { ScheduleEntity, Transaction } from '@muster/database';
-import { canLaunchRuns, gateColumns, type GateFacts } from '@muster/pricing';
+import { canLaunchRuns, gateColumnsSql, type GateFacts } from '@muster/pricing';
 import type { GuardFacts } from './decide-tick';
 import type { ScheduleRow } from '../schedule-row';
 
@@ -20,7 +20,7 @@ const monthSql = (at: string) => `date_trunc('month', ${at} AT TIME ZONE 'UTC'):
 
 /** SQL columns that the guards need of a schedule `r`, for a run at a time. */
 export const guardColumnsSql = (at: string) => `
-  ${gateColumns(monthSql(at))}, r.concurrency_limit, r.idempotency_window_minutes, s.vm_auto_wake_on_job AS auto_wake, a.status,
+  ${gateColumnsSql(monthSql(at))}, r.concurrency_limit, r.idempotency_window_minutes, s.vm_auto_wake_on_job AS auto_wake, a.status,
   a.provider, a.drain,
   (SELECT count(*)::int FROM job j WHERE j.schedule_id = r.id AND j.status IN ('queued', 'running'))
     AS runs_of_schedule,

@@ -53,7 +53,7 @@ function insertEvents(from: string, where: string): string {
     SELECT e.id, $1::uuid, $2::text, e.subject_id, e.details::jsonb, $6::text,
       ${nextSequence('e.subject_id')} + e.ordinal - 1
     FROM ${from} AS e (id, subject_id, details, ordinal)
-    WHERE ${isWanted('$1::uuid', '$2::text')} AND (${where})
+    WHERE ${isSubscribedSql('$1::uuid', '$2::text')} AND (${where})
     ON CONFLICT DO NOTHING RETURNING id)`;
 }
 
@@ -66,7 +66,7 @@ function nextSequence(subject: string): string {
 }
 
 /** SQL condition: whether an endpoint of the organization wants events of the type. Both parameters are SQL. */
-export function isWanted(organization: string, type: string): string {
+export function isSubscribedSql(organization: string, type: string): string {
   return `EXISTS (SELECT FROM webhook_endpoint w WHERE w.organization_id = ${organization} AND w.enabled
     AND w.events && ARRAY['*', ${type}])`;
 }
@@ -75,12 +75,12 @@ export function isWanted(organization: string, type: string): string {
  * Does the same as `emitEvent`, as CTEs of a statement that is a transaction of its own. `webhook_event_inserted` has a
  * row if the event was inserted. Its values (`valuesOfEvent`) follow the first `offset` values of the statement.
  */
-export function eventParts({ source, subject, details, organization, type, offset }: EventParts): string {
+export function eventPartsSql({ source, subject, details, organization, type, offset }: EventParts): string {
   return `webhook_event_inserted AS (
       INSERT INTO webhook_event (id, organization_id, type, subject_id, details, sequence)
       SELECT $${offset + 1}::uuid, ${organization}, '${type}', ${subject}, '${JSON.stringify(details)}'::jsonb,
         ${nextSequence(subject)} FROM ${source}
-      WHERE ${isWanted(organization, `'${type}'`)} RETURNING id),
+      WHERE ${isSubscribedSql(organization, `'${type}'`)} RETURNING id),
     webhook_event_enqueued AS (${insertMessageFromSql('webhook_event_inserted', offset + 1)})`;
 }
 

@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
-import { type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { fanOut } from './fan-out';
 
 describe('a webhook event that is not fanned out yet', () => {
@@ -81,5 +81,24 @@ describe('a webhook event that is not fanned out yet', () => {
       eventId,
     );
     expect(found).toEqual([{ endpointId: before }]);
+  });
+
+  it('an event is not delivered to an endpoint that is turned off while the fan-out waits for its row', async () => {
+    const [endpoint] = await rows<{ id: string }>(
+      `INSERT INTO webhook_endpoint (id, organization_id, url, events)
+       VALUES (gen_random_uuid(), $1, 'https://receiver.invalid/', '{*}') RETURNING id`,
+      organizationId,
+    );
+    const eventId = await insertEvent();
+    await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM webhook_endpoint WHERE id = $1 FOR UPDATE', [endpoint!.id]),
+      () => [round(() => true)],
+      (tx) => tx.execute('UPDATE webhook_endpoint SET enabled = false WHERE id = $1', [endpoint!.id]),
+    );
+    expect(await rows('SELECT fanned_out_at IS NOT NULL AS done FROM webhook_event WHERE id = $1', eventId)).toEqual([
+      { done: true },
+    ]);
+    expect(await rows('SELECT FROM webhook_delivery WHERE event_id = $1', eventId)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { type Harness, makeApiKey, makeOrganization, startHarness } from '@muster/testing';
+import { behindLock, type Harness, makeApiKey, makeOrganization, startHarness } from '@muster/testing';
 import { notifyExpiringKeys } from './notify-expiring-keys';
 
 const dayMs = 86_400_000;
@@ -72,5 +72,16 @@ describe('expiring API keys', () => {
     await notifyExpiringKeys(harness.db, now);
     expect(await eventsOf(organizationId)).toEqual([`${late} 1`]);
     expect(await eventsOf(uninterested)).toEqual([]);
+  });
+
+  it('no event is emitted for an API key that is revoked while the notification waits for its row', async () => {
+    const organizationId = await listening();
+    const id = await key(organizationId, 3);
+    await behindLock(
+      harness.db,
+      (tx) => tx.query('DELETE FROM api_key WHERE id = $1', [id]),
+      () => [notifyExpiringKeys(harness.db, now)],
+    );
+    expect(await eventsOf(organizationId)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { claimMessage } from './claim-message';
 
 describe('claimMessage', () => {
@@ -71,5 +71,33 @@ describe('claimMessage', () => {
       { status: 'delivered', dueAt: due },
       { status: 'pending', dueAt: new Date('2026-03-02T09:01:00Z') },
     ]);
+  });
+
+  it('only one of two processes that wait for a channel receives its message', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const [endpointId, eventId] = [newId(), newId()];
+    const sql = (text: string, ...values: unknown[]) => harness.db.query('system', text, values);
+    await sql(
+      `INSERT INTO webhook_endpoint (id, organization_id, url, events, kind, name)
+       VALUES ($1, $2, 'https://hooks.slack.com/services/x', '{*}', 'slack', 'Front desk')`,
+      ...[endpointId, organizationId],
+    );
+    await sql(
+      `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
+       VALUES ($1, $2, 'job.failed', $1, 1, '{}', now())`,
+      ...[eventId, organizationId],
+    );
+    await sql(
+      `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, due_at, recipient)
+       VALUES ($1, $2, $3, $4, 'job.failed', now() - interval '1 hour', '')`,
+      ...[newId(), organizationId, endpointId, eventId],
+    );
+    const claim = () => claimMessage(harness.db, endpointId, new Date());
+    const claims = await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM webhook_endpoint WHERE id = $1 FOR UPDATE', [endpointId]),
+      () => [claim(), claim()],
+    );
+    expect(claims.filter((each) => each !== undefined)).toMatchObject([{ count: 1 }]);
   });
 });

@@ -1,0 +1,58 @@
+import type { UserPrincipal } from '../principal';
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig, type Clock } from '@muster/platform';
+import { behindLock, type Harness, makeOrganization, makeUser, startHarness } from '@muster/testing';
+import { answerDeviceLogin, beginDeviceLogin, fetchDeviceKey } from './device-logins';
+
+describe('fetchDeviceKey', () => {
+  let harness: Harness;
+  let organizationId: string;
+  let userId: string;
+  let deviceCode: string;
+  const clock: Clock = { now: () => new Date() };
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    ({ id: organizationId } = await makeOrganization(harness.db));
+    const { id, email } = await makeUser(harness.db, { organizationId });
+    userId = id;
+    const now = clock.now();
+    const codes = await beginDeviceLogin(harness.db, { deviceName: 'laptop', address: '203.0.113.7', now });
+    ({ deviceCode } = codes);
+    const caller = { kind: 'user', id, email, organizationId, homeOrganizationId: organizationId } as UserPrincipal;
+    await harness.db.transaction({ organizationId }, (tx) =>
+      answerDeviceLogin(tx, caller, { userCode: codes.userCode, allow: true, now }),
+    );
+  });
+
+  const outcome = () =>
+    fetchDeviceKey(harness.db, deviceCode, clock).then(
+      () => 'key',
+      ({ code }: { code: string }) => code,
+    );
+  const keys = () => harness.db.query('system', 'SELECT FROM api_key WHERE user_id = $1', [userId]);
+
+  it('two polls of an allowed program that wait for each other create one key', async () => {
+    const outcomes = await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM device_login WHERE user_id = $1 FOR UPDATE', [userId]),
+      () => [outcome(), outcome()],
+    );
+    expect(outcomes.sort()).toEqual(['expired_token', 'key']);
+    expect(await keys()).toHaveLength(1);
+  });
+
+  it('an allowed program does not receive a key if its user is disabled while the poll waits', async () => {
+    const outcomes = await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM app_user WHERE id = $1 FOR UPDATE', [userId]),
+      () => [outcome()],
+      (tx) => tx.execute('UPDATE app_user SET disabled = true WHERE id = $1', [userId]),
+    );
+    expect(outcomes).toEqual(['access_denied']);
+    expect(await keys()).toEqual([]);
+  });
+});

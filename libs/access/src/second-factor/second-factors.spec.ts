@@ -1,0 +1,32 @@
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig } from '@muster/platform';
+import { behindLock, type Harness, makeOrganization, makeUser, startHarness, testMasterKey } from '@muster/testing';
+import { KeyRing } from '@muster/vault';
+import { beginTotp } from './second-factors';
+
+describe('beginTotp', () => {
+  let harness: Harness;
+  const keyRing = KeyRing.parse(testMasterKey);
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+
+  it('a second setup does not replace an authenticator app that is confirmed while the setup waits', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const owner = await makeUser(harness.db, { organizationId });
+    const begin = () => harness.db.transaction('system', (tx) => beginTotp(tx, keyRing, owner));
+    await begin();
+    const again = behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM app_user WHERE id = $1 FOR UPDATE', [owner.id]),
+      () => [begin()],
+      (tx) => tx.execute('UPDATE second_factor SET last_counter = 5 WHERE user_id = $1', [owner.id]),
+    );
+    await expect(again).rejects.toMatchObject({ code: 'conflict' });
+    expect(
+      await harness.db.query('system', 'SELECT last_counter FROM second_factor WHERE user_id = $1', [owner.id]),
+    ).toEqual([{ lastCounter: 5 }]);
+  });
+});

@@ -1,0 +1,104 @@
+import { sign } from '@muster/access';
+import type { AskQuestionBody } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import { behindLock } from '@muster/testing';
+import { KeyRing, sealText } from '@muster/vault';
+import { finishJob } from '../ends/finish-job';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
+import { askQuestion } from './ask-question';
+import { createInboundCode, inboundAssociatedData } from './inbound-codes';
+import { answerFromStored, receiveMessage } from './receive-message';
+
+describe('questions and messages that wait for a row', () => {
+  let fixture: JobsFixture;
+  let jobId: string;
+  let inboundId: string;
+  let secret: string;
+
+  beforeAll(async () => {
+    fixture = await openJobsFixture();
+  });
+  afterAll(() => fixture.close());
+  beforeEach(async () => {
+    const { organizationId, harness, caller } = fixture;
+    jobId = await fixture.dispatched({ agentId: await fixture.makeOnlineAgent() });
+    const made = await harness.db.transaction({ organizationId }, (tx) =>
+      createInboundCode(tx, keyRing(), caller, { name: `codes-${newId()}` }),
+    );
+    ({ secret } = made);
+    inboundId = made.row.id;
+  });
+
+  const keyRing = () => fixture.harness.app.nest.get(KeyRing, { strict: false });
+  const parts = () => ({ database: fixture.harness.db, keyRing: keyRing() });
+  const ask = async (questionKey: string, more: Partial<AskQuestionBody> = {}) => {
+    const [{ agentId }] = await fixture.query('SELECT agent_id FROM job WHERE id = $1', [jobId]);
+    const reporter = { organizationId: fixture.organizationId, agentId };
+    const body = { questionKey, question: 'The code?', kind: 'code', timeoutSeconds: 600, ...more };
+    return askQuestion(parts(), reporter, jobId, body as AskQuestionBody);
+  };
+  const inboundName = async () =>
+    (await fixture.query('SELECT name FROM inbound_code WHERE id = $1', [inboundId]))[0].name as string;
+  const receive = (text: string) => {
+    const now = new Date();
+    const bytes = Buffer.from(JSON.stringify({ from: '+15550100', text }));
+    const signature = sign([secret], bytes.toString(), now);
+    const header = (key: string) => (key === 'x-service-signature' ? signature : undefined);
+    const posted = { url: 'https://muster.example/', contentType: 'application/json', bytes, header };
+    return receiveMessage(parts(), { inboundId, posted, now });
+  };
+
+  it('a question is rejected if its run is cancelled while the question waits for the run’s row', async () => {
+    const { organizationId } = fixture;
+    const question = behindLock(
+      fixture.harness.db,
+      (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]),
+      () => [ask('one')],
+      (tx) => finishJob(tx, { organizationId, jobId, to: 'cancelled', source: 'watchdog', error: null }),
+    );
+    await expect(question).rejects.toMatchObject({ code: 'conflict' });
+    expect(await fixture.query('SELECT FROM question WHERE job_id = $1', [jobId])).toEqual([]);
+  });
+
+  it('two messages that wait for the same inbound address answer two questions', async () => {
+    const inbound = await inboundName();
+    await ask('one', { inbound });
+    await ask('two', { inbound });
+    await behindLock(
+      fixture.harness.db,
+      (tx) => tx.query('SELECT FROM inbound_code WHERE id = $1 FOR UPDATE', [inboundId]),
+      () => [receive('code 111111'), receive('code 222222')],
+    );
+    const questions = await fixture.query('SELECT status FROM question WHERE job_id = $1', [jobId]);
+    expect(questions).toEqual([{ status: 'answered' }, { status: 'answered' }]);
+  });
+
+  it('a stored code that another question takes while a new question waits for it answers only that question', async () => {
+    const { organizationId } = fixture;
+    const code = sealText(
+      keyRing(),
+      inboundAssociatedData(inboundId),
+      JSON.stringify({ code: '111111', from: 'payer' }),
+    );
+    await fixture.query(
+      `INSERT INTO inbound_message (inbound_id, fingerprint, organization_id, sealed) VALUES ($1, 'one', $2, $3)`,
+      [inboundId, organizationId, JSON.stringify(code)],
+    );
+    const { questionId } = await ask('one');
+    const since = new Date(Date.now() - 60_000);
+    const answered = await behindLock(
+      fixture.harness.db,
+      (tx) => tx.query('SELECT FROM inbound_message WHERE inbound_id = $1 FOR UPDATE', [inboundId]),
+      () => [
+        fixture.harness.db.transaction({ organizationId }, (tx) =>
+          answerFromStored(tx, keyRing(), { inboundId, questionId, since }),
+        ),
+      ],
+      (tx) => tx.execute('UPDATE inbound_message SET sealed = NULL WHERE inbound_id = $1', [inboundId]),
+    );
+    expect(answered).toEqual([false]);
+    expect(await fixture.query('SELECT status FROM question WHERE id = $1', [questionId])).toEqual([
+      { status: 'open' },
+    ]);
+  });
+});

@@ -1,0 +1,68 @@
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig, newId, Round } from '@muster/platform';
+import { behindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
+import { collectPacks } from './collect-packs';
+
+describe('collectPacks', () => {
+  let harness: Harness;
+  let organizationId: string;
+  let packId: string;
+  const deleted: string[] = [];
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    deleted.length = 0;
+    ({ id: organizationId } = await makeOrganization(harness.db));
+    ({ packId } = await makeInstallation(harness.db, { organizationId, contents: [] }));
+  });
+
+  const digest = 'ab'.repeat(32);
+  const insertBundle = () =>
+    harness.db.query(
+      'system',
+      "INSERT INTO pack_bundle (organization_id, digest, size, touched_at) VALUES ($1, $2, 1, now() - interval '2 hours')",
+      [organizationId, digest],
+    );
+  const draft = (id: string): [string, unknown[]] => [
+    `INSERT INTO runtime_bundle
+       (id, organization_id, pack_id, digest, file_count, unpacked_size, created_by, stored_at, replaced_at)
+     VALUES ($1, $2, $3, $4, 1, 1, 'test', now(), now() - interval '31 days')`,
+    [id, organizationId, packId, digest],
+  ];
+  const collect = () => {
+    const storage = { delete: (key: string) => Promise.resolve(void deleted.push(key)) };
+    return collectPacks({ database: harness.db, storage: storage as never }, new Round('test'), new Date());
+  };
+
+  it('the bytes of a bundle stay if a draft refers to them while the collection waits for the bundle', async () => {
+    await insertBundle();
+    await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM pack_bundle WHERE organization_id = $1 FOR UPDATE', [organizationId]),
+      () => [collect()],
+      (tx) => tx.execute(...draft(newId())),
+    );
+    const bundles = await harness.db.query('system', 'SELECT removing_at FROM pack_bundle WHERE organization_id = $1', [
+      organizationId,
+    ]);
+    expect([bundles, deleted]).toEqual([[{ removingAt: null }], []]);
+  });
+
+  it('a draft stays while a transaction that is not committed yet publishes it as a version', async () => {
+    await insertBundle();
+    const id = newId();
+    await harness.db.query('system', ...draft(id));
+    await harness.db.transaction('system', async (tx) => {
+      await tx.execute(
+        `INSERT INTO pack_version (id, organization_id, pack_id, number, stage, runtime_bundle_id, created_by)
+         VALUES ($1, $2, $3, 1, 'draft', $4, 'test')`,
+        [newId(), organizationId, packId, id],
+      );
+      expect(await collect()).toMatchObject({ drafts: 0 });
+    });
+    expect(deleted).toEqual([]);
+  });
+});

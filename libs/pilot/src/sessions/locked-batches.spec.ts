@@ -1,0 +1,63 @@
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig, newId } from '@muster/platform';
+import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { findPilotBatch } from '../batches/find-batch';
+import { findSession } from './read-sessions';
+import { summarizeSession } from './summarize-session';
+
+describe('a batch that is reported again', () => {
+  let harness: Harness;
+  let organizationId: string;
+  let batchId: string;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+    ({ id: organizationId } = await makeOrganization(harness.db));
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    batchId = newId();
+    await harness.db.query(
+      'system',
+      `INSERT INTO pilot_batch (id, organization_id, batch_id, worker_key, occurred_at)
+       VALUES ($1, $2, $1::text, 'w', now())`,
+      [batchId, organizationId],
+    );
+  });
+
+  const summarize = () => harness.db.transaction('system', (tx) => summarizeSession(tx, batchId));
+  const whileHeld = <T>(work: () => Promise<T>, ...changes: string[]) =>
+    behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM pilot_batch WHERE id = $1 FOR UPDATE', [batchId]),
+      () => [work()],
+      async (tx) => {
+        for (const change of changes) await tx.execute(change, [batchId]);
+      },
+    );
+
+  it('a summary is not written for a batch that is deleted while the summary waits for it', async () => {
+    expect(await whileHeld(summarize, 'DELETE FROM pilot_batch WHERE id = $1')).toEqual([false]);
+  });
+
+  it('a reader who waits for a batch receives its claims in the number that the batch states', async () => {
+    const [found] = await whileHeld(
+      () => findPilotBatch(harness.db, organizationId, batchId),
+      'UPDATE pilot_batch SET claims_attempted = 1, claims_failed = 1 WHERE id = $1',
+      `INSERT INTO pilot_claim_result (id, pilot_batch_id, organization_id, claim_index, claim_id, outcome)
+       SELECT id || ':0', id, organization_id, 0, 'C-1', 'failed' FROM pilot_batch WHERE id = $1`,
+    );
+    expect(found!.batch).toMatchObject({ claimsAttempted: 1 });
+    expect(found!.claims).toMatchObject([{ claimId: 'C-1' }]);
+  });
+
+  it('a reader who waits for a session receives the timeline that the batch states', async () => {
+    await summarize();
+    const [found] = await whileHeld(
+      () => findSession(harness.db, organizationId, batchId),
+      'UPDATE pilot_batch SET claims_attempted = 1, claims_failed = 1 WHERE id = $1',
+      'DELETE FROM process_library_session_timeline WHERE pilot_batch_id = $1',
+    );
+    expect(found).toMatchObject({ session: { claimsAttempted: 1 }, timeline: [] });
+  });
+});
