@@ -1,4 +1,4 @@
-import { idleCandidates, idleValues } from '@muster/agents';
+import { idleCandidates, idleValues } from '@muster/machines';
 import { staleRunsSql, untouchedJobsSql } from '@muster/jobs';
 import { Client } from 'pg';
 import { type BenchStack, onBenchStack } from './bench-stack';

@@ -72,7 +72,7 @@ const findings: Record<string, [rule: string, message: string][]> = {
 const ports = ['vm', 'storage', 'trackers', 'models', 'vault'];
 const base = ['contracts', 'platform', 'database', ...ports];
 const domains = [
-  ...['access', 'timeline', 'agents', 'workflows', 'packs', 'jobs', 'schedules'],
+  ...['access', 'timeline', 'machines', 'commands', 'workflows', 'packs', 'jobs', 'schedules'],
   ...['pilot', 'pricing', 'feedback', 'assistant', 'webhooks'],
 ];
 const services = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'];
@@ -86,18 +86,20 @@ const importTable: Record<string, string[]> = {
   access: base,
   webhooks: [...base, 'access'],
   timeline: [...base, 'access'],
-  agents: [...base, 'access', 'timeline', 'webhooks'],
+  machines: [...base, 'access', 'timeline', 'webhooks'],
+  commands: [...base, 'access', 'machines', 'timeline'],
   workflows: [...base, 'access', 'packs'],
   packs: [...base, 'access', 'webhooks'],
   pilot: [...base, 'access'],
   pricing: [...base, 'access', 'webhooks'],
   feedback: [...base, 'access', 'pricing', 'webhooks'],
-  jobs: [...base, 'access', 'agents', 'timeline', 'workflows', 'packs', 'pricing', 'webhooks'],
-  schedules: [...base, 'access', 'jobs', 'agents', 'workflows', 'packs', 'pricing', 'webhooks'],
+  jobs: [...base, 'access', 'commands', 'machines', 'timeline', 'workflows', 'packs', 'pricing', 'webhooks'],
+  schedules: [...base, 'access', 'jobs', 'machines', 'workflows', 'packs', 'pricing', 'webhooks'],
   assistant: [
     ...base,
     'access',
-    'agents',
+    'commands',
+    'machines',
     'timeline',
     'jobs',
     'workflows',

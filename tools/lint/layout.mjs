@@ -9,15 +9,16 @@ const domains = {
   access: [],
   webhooks: [],
   timeline: [],
-  agents: ['timeline', 'webhooks'],
+  machines: ['timeline', 'webhooks'],
+  commands: ['machines', 'timeline'],
   workflows: ['packs'],
   packs: ['webhooks'],
   pilot: [],
   pricing: ['webhooks'],
   feedback: ['pricing', 'webhooks'],
-  jobs: ['agents', 'timeline', 'workflows', 'packs', 'pricing', 'webhooks'],
-  schedules: ['jobs', 'agents', 'workflows', 'packs', 'pricing', 'webhooks'],
-  assistant: ['agents', 'timeline', 'jobs', 'workflows', 'schedules', 'packs', 'pricing', 'webhooks'],
+  jobs: ['commands', 'machines', 'timeline', 'workflows', 'packs', 'pricing', 'webhooks'],
+  schedules: ['jobs', 'machines', 'workflows', 'packs', 'pricing', 'webhooks'],
+  assistant: ['commands', 'machines', 'timeline', 'jobs', 'workflows', 'schedules', 'packs', 'pricing', 'webhooks'],
 };
 const foundation = ['contracts', 'platform', 'database', 'adapter'];
 

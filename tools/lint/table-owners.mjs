@@ -15,11 +15,8 @@ const tablesOf = {
     ...['second_factor', 'sign_in_ticket', 'passkey', 'passkey_challenge', 'device_login'],
     ...['vault_secret', 'audit_entry', 'access_entry', 'idempotency_key'],
   ],
-  agents: [
-    ...['agent', 'agent_command', 'agent_control', 'agent_wake', 'agent_idle', 'agent_recovery'],
-    ...['agent_function', 'artifact'],
-    ...['recording', 'machine_finding', 'object_removal'],
-  ],
+  machines: ['agent', 'agent_control', 'agent_wake', 'agent_idle', 'agent_recovery', 'machine_finding'],
+  commands: ['agent_command', 'agent_function', 'artifact', 'recording', 'object_removal'],
   timeline: ['timeline_head', 'timeline_entry'],
   workflows: ['workflow', 'workflow_revision'],
   packs: [

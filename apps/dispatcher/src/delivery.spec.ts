@@ -1,4 +1,4 @@
-import { CommandDelivery } from '@muster/agents';
+import { CommandDelivery } from '@muster/commands';
 import { newId } from '@muster/platform';
 import {
   FakeWorker,

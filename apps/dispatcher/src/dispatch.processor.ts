@@ -1,5 +1,6 @@
 import { Inject } from '@nestjs/common';
-import { CommandDelivery, MachineControl, recoverAgent } from '@muster/agents';
+import { CommandDelivery, recoverAgent } from '@muster/commands';
+import { MachineControl } from '@muster/machines';
 import { advanceAnalysis } from '@muster/assistant';
 import type {
   AgentPayload,

@@ -1,16 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
-  AgentsConfig,
-  CommandDelivery,
-  endCommandsOfTerminated,
-  failOverdueCommands,
+  MachinesConfig,
   failSilentAgents,
   learnHabits,
   MachineControl,
   Reaper,
   ReaperConfig,
   stopIdleAgents,
-} from '@muster/agents';
+} from '@muster/machines';
+import { CommandDelivery, CommandsConfig, endCommandsOfTerminated, failOverdueCommands } from '@muster/commands';
 import { enqueueDueAnalyses, sweepSessions } from '@muster/assistant';
 import { Database } from '@muster/database';
 import { Dispatch, DispatchConfig, escalateCancels, stopOverBudget, sweepDispatch } from '@muster/jobs';
@@ -32,11 +30,12 @@ export class DispatcherLoops extends AppLoops {
     @Inject(MachineControl) machines: MachineControl,
     @Inject(Reaper) private readonly reaper: Reaper,
     @Inject(DispatchConfig) { dispatchSweepMs }: DispatchConfig,
-    @Inject(AgentsConfig) agents: AgentsConfig,
+    @Inject(MachinesConfig) machinesConfig: MachinesConfig,
+    @Inject(CommandsConfig) { commandSweepMs }: CommandsConfig,
     @Inject(VmConfig) { wakeTimeoutMs }: VmConfig,
     @Inject(ReaperConfig) { reaperTickMs }: ReaperConfig,
   ) {
-    const { agentOfflineAfterMs: offlineAfterMs, commandSweepMs, idleMonitorTickMs, prewakeTickMs } = agents;
+    const { agentOfflineAfterMs: offlineAfterMs, idleMonitorTickMs, prewakeTickMs } = machinesConfig;
     super(
       [
         {

@@ -1,4 +1,5 @@
-import { AgentsConfig, ReaperConfig } from '@muster/agents';
+import { CommandsConfig } from '@muster/commands';
+import { MachinesConfig, ReaperConfig } from '@muster/machines';
 import { DispatchConfig } from '@muster/jobs';
 import { ModelsConfig } from '@muster/models';
 import type { BaseConfig } from '@muster/platform';
@@ -7,7 +8,8 @@ import { VmConfig } from '@muster/vm';
 
 export const dispatcherConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [
   DispatchConfig,
-  AgentsConfig,
+  MachinesConfig,
+  CommandsConfig,
   ReaperConfig,
   VmConfig,
   StorageConfig,

@@ -8,7 +8,8 @@ import { ModelsModule } from '@muster/models';
 import { VaultModule } from '@muster/vault';
 import { AutopilotProcessor } from './autopilot.processor';
 import { DispatchProcessor } from './dispatch.processor';
-import { AgentsModule, MachinesModule, ReaperModule } from '@muster/agents';
+import { CommandsModule } from '@muster/commands';
+import { MachinesModule, ReaperModule } from '@muster/machines';
 import { DispatcherLoops } from './dispatcher-loops';
 import { AnalysisContext } from './analysis-context';
 import { LocalWorkers } from './local-workers';
@@ -18,7 +19,7 @@ import { LocalWorkers } from './local-workers';
     DatabaseModule,
     AccessModule,
     VaultModule,
-    AgentsModule,
+    CommandsModule,
     MachinesModule,
     ReaperModule,
     JobsModule,

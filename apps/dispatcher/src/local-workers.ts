@@ -5,7 +5,7 @@ import {
   Logger,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
-import { LocalAgentRows } from '@muster/agents';
+import { LocalAgentRows } from '@muster/machines';
 import { WorkerSupervision } from '@muster/vm';
 
 /** Supervises the workers of local agents while the app runs. */

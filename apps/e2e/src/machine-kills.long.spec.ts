@@ -1,5 +1,5 @@
 // This test is long because it kills the dispatcher at each boundary of an order.
-// A short test of the same code: libs/agents/src/orders/wakes.spec.ts
+// A short test of the same code: libs/machines/src/orders/wakes.spec.ts
 import { isLongForm, waitFor } from '@muster/testing';
 import { type Act, type Boundary, MachineKills, type KillCase } from './machine-kills';
 import type { MachineOrder } from './machine-park';

@@ -1,4 +1,5 @@
-import { AgentsConfig } from '@muster/agents';
+import { CommandsConfig } from '@muster/commands';
+import { MachinesConfig } from '@muster/machines';
 import { WebhookSecretsConfig } from '@muster/feedback';
 import type { BaseConfig } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
@@ -6,6 +7,7 @@ import { StorageConfig } from '@muster/storage';
 /** The configurations that the app reads from its environment variables. */
 export const ingestConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [
   StorageConfig,
-  AgentsConfig,
+  MachinesConfig,
+  CommandsConfig,
   WebhookSecretsConfig,
 ];

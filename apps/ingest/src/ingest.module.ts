@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '@muster/access';
-import { CommandPolls } from '@muster/agents';
+import { CommandPolls } from '@muster/commands';
 import { DatabaseModule } from '@muster/database';
 import { StorageModule } from '@muster/storage';
 import { VaultModule } from '@muster/vault';

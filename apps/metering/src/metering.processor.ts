@@ -1,7 +1,7 @@
 import { Inject } from '@nestjs/common';
 import type { JobPayloadIds, PilotBatchPayload, ProbePayload, RecomputePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
-import { removeObjects } from '@muster/agents';
+import { removeObjects } from '@muster/commands';
 import { bookJobCost, bookJobCosts } from '@muster/jobs';
 import { Clock, Coalescer, HandlesJob, ProcessesQueue, QueueProcessor, type ReceivedMessage } from '@muster/platform';
 import { recomputeCosts } from '@muster/pricing';

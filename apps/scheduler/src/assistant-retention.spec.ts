@@ -1,4 +1,4 @@
-import { purgePictures } from '@muster/agents';
+import { purgePictures } from '@muster/commands';
 import { purgeAssistant } from '@muster/assistant';
 import { DatabaseModule } from '@muster/database';
 import { newId, Round } from '@muster/platform';

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { purgeExpired, rewrapSecondFactors, rewrapSecrets } from '@muster/access';
-import { enqueueDueRemovals, purgeIdleTimes, purgePictures } from '@muster/agents';
+import { enqueueDueRemovals, purgePictures } from '@muster/commands';
+import { purgeIdleTimes } from '@muster/machines';
 import { keepTimelinePartitions, purgeTimeline, eventsKeptDays } from '@muster/timeline';
 import { purgeAssistant } from '@muster/assistant';
 import {

@@ -1,4 +1,4 @@
-import { measureMachines } from '@muster/agents';
+import { measureMachines } from '@muster/machines';
 import { usdOf } from '@muster/contracts';
 import { countOverdueMessages, type Database } from '@muster/database';
 import { measureRuns } from '@muster/jobs';

@@ -1,6 +1,6 @@
-import { AgentsModule } from '@muster/agents';
+import { CommandsModule } from '@muster/commands';
 import { Module } from '@nestjs/common';
 import { Dispatch } from './dispatch/dispatch';
 
-@Module({ imports: [AgentsModule], providers: [Dispatch], exports: [Dispatch] })
+@Module({ imports: [CommandsModule], providers: [Dispatch], exports: [Dispatch] })
 export class JobsModule {}

@@ -38,3 +38,6 @@ export { seeded } from './seeded';
 export { testPassword } from './test-password';
 export { waitFor } from './wait-for';
 export { type MadeInstallation, makeInstallation } from './make-installation';
+export { ControlPlane } from './machines/control-plane';
+export { endCommands } from './machines/end-commands';
+export { type AgentRef, useMachines } from './machines/use-machines';

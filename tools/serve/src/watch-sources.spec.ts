@@ -46,12 +46,12 @@ describe('watching sources', () => {
   });
 
   it('watchSources reports files in new folders, and deleted files', async () => {
-    await after('libs/agents/src/wake-agent.ts', async () => {
-      await mkdir(join(root, 'libs/agents/src'), { recursive: true });
-      await write('libs/agents/src/wake-agent.ts');
+    await after('libs/machines/src/wake-agent.ts', async () => {
+      await mkdir(join(root, 'libs/machines/src'), { recursive: true });
+      await write('libs/machines/src/wake-agent.ts');
     });
-    await after('libs/agents/src/stop-agent.ts', () => write('libs/agents/src/stop-agent.ts'));
-    await after('libs/agents/src/wake-agent.ts', () => rm(join(root, 'libs/agents/src/wake-agent.ts')));
+    await after('libs/machines/src/stop-agent.ts', () => write('libs/machines/src/stop-agent.ts'));
+    await after('libs/machines/src/wake-agent.ts', () => rm(join(root, 'libs/machines/src/wake-agent.ts')));
   });
 
   it('watchSources does not report tests, READMEs and installed packages', async () => {

@@ -1,4 +1,4 @@
-import { findAgent } from '@muster/agents';
+import { findAgent } from '@muster/machines';
 import { findSession, presentSession } from '@muster/assistant';
 import { AppError, type WebhookType } from '@muster/contracts';
 import type { Database } from '@muster/database';

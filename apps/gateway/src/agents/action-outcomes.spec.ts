@@ -1,4 +1,4 @@
-import { failOverdueCommands, receiveResult } from '@muster/agents';
+import { failOverdueCommands, receiveResult } from '@muster/commands';
 import { terminateAgentAndRuns } from '@muster/jobs';
 import type { AgentAction, CommandResultBody } from '@muster/contracts';
 import { newId } from '@muster/platform';

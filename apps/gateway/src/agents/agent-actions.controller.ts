@@ -12,14 +12,8 @@ import {
   requireRecentFactor,
   sessionsAndKeysOf,
 } from '@muster/access';
-import {
-  explainingBlocked,
-  markActivity,
-  readLiveStatus,
-  requireActable,
-  requireWoken,
-  setIdleExempt,
-} from '@muster/agents';
+import { explainingBlocked } from '@muster/commands';
+import { markActivity, readLiveStatus, requireActable, requireWoken, setIdleExempt } from '@muster/machines';
 import {
   ActivityAnswer,
   ActivityBody,

@@ -1,7 +1,8 @@
 import type { AgentStatus } from '@muster/contracts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { lastWakeFailures, MachineControl, MachinesModule, applyHandshake } from '@muster/agents';
+import { lastWakeFailures, MachineControl, MachinesModule } from '@muster/machines';
+import { applyHandshake } from '@muster/commands';
 import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant, waitFor } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
@@ -55,9 +56,7 @@ describe('agent actions', () => {
     plane.closeAllConnections();
     plane.close();
   });
-  beforeEach(() => {
-    behaviour = 'well';
-  });
+  beforeEach(() => void (behaviour = 'well'));
 
   async function agentAt(status: AgentStatus, input: object = {}, machine = 'stopped') {
     newest = `vm-${states.size + 1}`;

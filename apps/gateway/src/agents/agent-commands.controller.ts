@@ -9,11 +9,11 @@ import {
   findFunction,
   listCommands,
   type ListedCommand,
-  loadAgent,
   readCommandStatus,
   runCommand,
   waitForCommand,
-} from '@muster/agents';
+} from '@muster/commands';
+import { loadAgent } from '@muster/machines';
 import {
   invalidField,
   BuilderStarted,

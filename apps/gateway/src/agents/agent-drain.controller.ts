@@ -1,7 +1,7 @@
 import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, Mutation, MutationRequest, Mutations, type Principal, sessionsAndKeysOf } from '@muster/access';
-import { loadAgent, type TouchedJobs, undrainAgent } from '@muster/agents';
+import { loadAgent, type TouchedJobs, undrainAgent } from '@muster/machines';
 import { DrainAnswer, DrainBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { drainAgentAndRuns } from '@muster/jobs';

@@ -1,5 +1,5 @@
 import type { AgentStatus } from '@muster/contracts';
-import { applyHandshake, applyHeartbeat } from '@muster/agents';
+import { applyHandshake, applyHeartbeat } from '@muster/commands';
 import { applyJobReport, cancelJobsOfStoppedAgent, Dispatch, DispatchConfig, JobsModule } from '@muster/jobs';
 import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';

@@ -41,7 +41,7 @@ describe('the repair of an agent', () => {
     ];
     // The library’s index does not export `openPayload`, so it is loaded from its file.
     const { openPayload } = jest.requireActual<{ openPayload: (...args: unknown[]) => unknown }>(
-      join(__dirname, '../../../../libs/agents/src/commands/sealed-payload'),
+      join(__dirname, '../../../../libs/commands/src/command/sealed-payload'),
     );
     const keyRing = harness.app.nest.get(KeyRing);
     for (const apiKey of keys) {

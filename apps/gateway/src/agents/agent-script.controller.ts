@@ -10,7 +10,8 @@ import {
   type Principal,
   requireUnsuspended,
 } from '@muster/access';
-import { explainingBlocked, findAgent, readScript, requireOwnAgent, runCommand } from '@muster/agents';
+import { explainingBlocked, readScript, runCommand } from '@muster/commands';
+import { findAgent, requireOwnAgent } from '@muster/machines';
 import { AgentScript, AgentScriptBody, AppError, CommandStarted, invalidField } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, Reply, ReplyHead } from '@muster/platform';

@@ -17,7 +17,7 @@ import {
   readIdleSavings,
   requireOwnMachine,
   updateAgent,
-} from '@muster/agents';
+} from '@muster/machines';
 import {
   Agent,
   AgentList,

@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
-import { findArtifact, listArtifacts } from '@muster/agents';
+import { findArtifact, listArtifacts } from '@muster/commands';
 import { ArtifactDetail, ArtifactList, ArtifactQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';

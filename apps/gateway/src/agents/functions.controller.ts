@@ -8,7 +8,7 @@ import {
   type FunctionRow,
   listFunctions,
   updateFunction,
-} from '@muster/agents';
+} from '@muster/commands';
 import { AgentFunction, AgentFunctionList, CreateFunctionBody, PageQuery, UpdateFunctionBody } from '@muster/contracts';
 import { Database, type Transaction } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
-import { explainingBlocked, readImagesStatus, requireDistinct, startImaging } from '@muster/agents';
+import { explainingBlocked, readImagesStatus, requireDistinct, startImaging } from '@muster/commands';
 import { CommandStarted, CommandStatusQuery, ImagingImagesBody, ImagingImagesStatus } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';

@@ -1,4 +1,4 @@
-import { purgePictures, receiveResult, reportProgress, requestImagingUploads } from '@muster/agents';
+import { purgePictures, receiveResult, reportProgress, requestImagingUploads } from '@muster/commands';
 import { newId, Round } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import {

@@ -1,4 +1,4 @@
-import type { ArtifactRow } from '@muster/agents';
+import type { ArtifactRow } from '@muster/commands';
 import type { Artifact } from '@muster/contracts';
 
 export function presentArtifact(row: ArtifactRow): Artifact {

@@ -1,4 +1,4 @@
-import type { RecordingRow } from '@muster/agents';
+import type { RecordingRow } from '@muster/commands';
 import type { Recording } from '@muster/contracts';
 
 export function presentRecording(row: RecordingRow): Recording {

@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
-import { findRecording, listRecordings } from '@muster/agents';
+import { findRecording, listRecordings } from '@muster/commands';
 import { RecordingDetail, RecordingList, RecordingQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';

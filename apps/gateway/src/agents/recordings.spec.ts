@@ -1,4 +1,4 @@
-import { receiveResult, requestUpload } from '@muster/agents';
+import { receiveResult, requestUpload } from '@muster/commands';
 import { terminateAgentAndRuns } from '@muster/jobs';
 import type { CommandResultBody } from '@muster/contracts';
 import { newId } from '@muster/platform';

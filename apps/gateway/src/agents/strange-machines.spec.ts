@@ -1,7 +1,7 @@
 import type { AgentStatus } from '@muster/contracts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { MachineControl, MachinesModule } from '@muster/agents';
+import { MachineControl, MachinesModule } from '@muster/machines';
 import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';

@@ -1,5 +1,5 @@
 import { AccessRecheck, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
-import { findAgent, requireOwnAgent } from '@muster/agents';
+import { findAgent, requireOwnAgent } from '@muster/machines';
 import { beginOfStream, followSession, imagePresigner } from '@muster/assistant';
 import { AutopilotEventsQuery, SessionEvent } from '@muster/contracts';
 import { Database } from '@muster/database';

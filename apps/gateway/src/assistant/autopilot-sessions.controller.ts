@@ -1,5 +1,5 @@
 import { boundAgentOf, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
-import { requireOwnAgent } from '@muster/agents';
+import { requireOwnAgent } from '@muster/machines';
 import { findSession, imagePresigner, listSessions, presentSession, presentSummary } from '@muster/assistant';
 import { AutopilotSession, AutopilotSessionList, AutopilotSessionsQuery } from '@muster/contracts';
 import { Database } from '@muster/database';

@@ -9,7 +9,8 @@ import {
   requireUnsuspended,
   sessionsAndKeysOf,
 } from '@muster/access';
-import { explainingBlocked, findAgent, requireOwnAgent } from '@muster/agents';
+import { explainingBlocked } from '@muster/commands';
+import { findAgent, requireOwnAgent } from '@muster/machines';
 import {
   cancelSession,
   findSession,

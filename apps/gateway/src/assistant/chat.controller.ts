@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { AccessRecheck, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
-import { findAgent, requireOwnAgent } from '@muster/agents';
+import { findAgent, requireOwnAgent } from '@muster/machines';
 import { answerTurn, beginTurn, type Following, listChatSessions, readHistory, type Turn } from '@muster/assistant';
 import {
   ChatAnswer,

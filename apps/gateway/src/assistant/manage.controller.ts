@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
-import { findAgent, requireOwnAgent } from '@muster/agents';
+import { findAgent, requireOwnAgent } from '@muster/machines';
 import { decideCall, type Decision, manage } from '@muster/assistant';
 import { invalidField, ManageAnswer, ManageBody } from '@muster/contracts';
 import { Connection, OpenStreams } from '@muster/platform';

@@ -1,4 +1,4 @@
-import { receiveResult } from '@muster/agents';
+import { receiveResult } from '@muster/commands';
 import { newId } from '@muster/platform';
 import { type Answer, type Harness, type HttpClient, makeAgent, type Tenant, waitFor } from '@muster/testing';
 

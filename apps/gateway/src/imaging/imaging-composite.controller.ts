@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
-import { explainingBlocked, readCompositeStatus, startComposite } from '@muster/agents';
+import { explainingBlocked, readCompositeStatus, startComposite } from '@muster/commands';
 import { CommandStarted, CommandStatusQuery, ImagingCompositeBody, ImagingCompositeStatus } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';

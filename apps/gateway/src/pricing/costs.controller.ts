@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
-import { readIdleSavings } from '@muster/agents';
+import { readIdleSavings } from '@muster/machines';
 import { Costs, CostsQuery, JobCost } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, Reply, ReplyHead } from '@muster/platform';

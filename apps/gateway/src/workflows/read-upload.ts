@@ -1,4 +1,4 @@
-import { findRecording } from '@muster/agents';
+import { findRecording } from '@muster/commands';
 import { AppError, invalidField, UploadWorkflowBody, UploadWorkflowForm } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { checkBody, type FormOrJson } from '@muster/platform';

@@ -2,7 +2,8 @@ import type { Socket } from 'node:net';
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Caller, Endpoint, type Principal, workers } from '@muster/access';
-import { acknowledgeCommand, CommandPolls, receiveOutput, receiveResult, requireOwnAgent } from '@muster/agents';
+import { acknowledgeCommand, CommandPolls, receiveOutput, receiveResult } from '@muster/commands';
+import { requireOwnAgent } from '@muster/machines';
 import {
   AgentCommandList,
   CommandOutputBody,

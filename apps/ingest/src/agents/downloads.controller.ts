@@ -1,7 +1,8 @@
 import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Caller, Endpoint, type Principal, workers } from '@muster/access';
-import { presignExtension, requireOwnAgent } from '@muster/agents';
+import { presignExtension } from '@muster/commands';
+import { requireOwnAgent } from '@muster/machines';
 import { DownloadBody, DownloadTicket } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { findDeployableBundle } from '@muster/packs';

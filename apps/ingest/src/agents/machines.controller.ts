@@ -9,7 +9,8 @@ import {
   signingSecretsOf,
   workers,
 } from '@muster/access';
-import { AgentsConfig, requireOwnAgent, applyHandshake, applyHeartbeat, recordSetupStatus } from '@muster/agents';
+import { MachinesConfig, requireOwnAgent, recordSetupStatus } from '@muster/machines';
+import { applyHandshake, applyHeartbeat } from '@muster/commands';
 import {
   HandshakeAnswer,
   HandshakeBody,
@@ -30,7 +31,7 @@ export class MachinesController {
     @Inject(Database) private readonly database: Database,
     @Inject(KeyRing) private readonly keyRing: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
-    @Inject(AgentsConfig) private readonly config: AgentsConfig,
+    @Inject(MachinesConfig) private readonly config: MachinesConfig,
     @Inject(BaseConfig) private readonly base: BaseConfig,
   ) {}
 

@@ -1,4 +1,4 @@
-import { failSilentAgents } from '@muster/agents';
+import { failSilentAgents } from '@muster/machines';
 import { newId } from '@muster/platform';
 import { type Harness, HttpClient, makeAgent, makeApiKey, startHarness } from '@muster/testing';
 import { ingest } from '../ingest.harness';

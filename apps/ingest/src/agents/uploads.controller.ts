@@ -1,7 +1,8 @@
 import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Caller, Endpoint, type Principal, workers } from '@muster/access';
-import { requestUpload, requireOwnAgent } from '@muster/agents';
+import { requestUpload } from '@muster/commands';
+import { requireOwnAgent } from '@muster/machines';
 import { UploadBody, UploadTicket } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';

@@ -1,5 +1,5 @@
 import { audit, hideSecrets, type Principal } from '@muster/access';
-import { loadAgent } from '@muster/agents';
+import { loadAgent } from '@muster/machines';
 import { AppError, hasRole, invalidField } from '@muster/contracts';
 import type { ChatSessionEntity, ChatTurnEntity, Transaction } from '@muster/database';
 import { newId, storable } from '@muster/platform';

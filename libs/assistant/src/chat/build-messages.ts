@@ -1,5 +1,5 @@
 import type { Hidden, Principal } from '@muster/access';
-import { findAgent } from '@muster/agents';
+import { findAgent } from '@muster/machines';
 import type { ModelMessage } from '@muster/models';
 import { prompt } from '../prompts/prompt';
 import type { ToolParts } from '../tools/tool';

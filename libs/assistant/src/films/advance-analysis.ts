@@ -1,5 +1,5 @@
 import { hideSecrets, type Principal } from '@muster/access';
-import { findRecording, readCommandStatus, startFramesCommand } from '@muster/agents';
+import { findRecording, readCommandStatus, startFramesCommand } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
 import { AppError } from '@muster/contracts';
 import type { Database, Transaction, VideoAnalysisEntity } from '@muster/database';

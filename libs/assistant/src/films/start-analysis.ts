@@ -1,5 +1,5 @@
 import { audit, type Principal } from '@muster/access';
-import { loadAgent } from '@muster/agents';
+import { loadAgent } from '@muster/machines';
 import { AppError, invalidField, type VideoAnalyzeBody } from '@muster/contracts';
 import type { RecordingEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';

@@ -1,4 +1,4 @@
-import { explainAgent, findAgent, readLiveStatus, requireActable } from '@muster/agents';
+import { explainAgent, findAgent, readLiveStatus, requireActable } from '@muster/machines';
 import type { AgentActionAnswer } from '@muster/contracts';
 import { actOnAgent } from '@muster/jobs';
 import { expectedRuns } from '@muster/schedules';

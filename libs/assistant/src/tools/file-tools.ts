@@ -1,4 +1,4 @@
-import { readRunFiles } from '@muster/agents';
+import { readRunFiles } from '@muster/commands';
 import { invalidField } from '@muster/contracts';
 import { argumentsOf } from './check-arguments';
 import type { Tool, ToolContext, ToolOutcome } from './tool';

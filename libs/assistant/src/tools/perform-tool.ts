@@ -1,5 +1,5 @@
 import { audit, hideSecrets, nameOf, type Principal, requireUnsuspended } from '@muster/access';
-import { explainingBlocked } from '@muster/agents';
+import { explainingBlocked } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
 import type { Transaction } from '@muster/database';
 import { checkArguments } from './check-arguments';

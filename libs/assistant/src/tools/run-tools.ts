@@ -1,4 +1,5 @@
-import { findAgent, runCommand, waitForCommand } from '@muster/agents';
+import { findAgent } from '@muster/machines';
+import { runCommand, waitForCommand } from '@muster/commands';
 import { listTimeline } from '@muster/timeline';
 import { isTerminal, noSuch, usdOf, usdOrNull, type WaitingReason } from '@muster/contracts';
 import { cancelJob, findJob, type JobRow, launchJob, listAgentRuns, listSteps, progressOf } from '@muster/jobs';

@@ -2,14 +2,12 @@ import type { Principal } from '@muster/access';
 import {
   type CommandActionParts,
   deployExtension,
-  loadAgent,
   needed,
   attachOrStopRecording,
   repairWorker,
-  requireSwitch,
-  startAgent,
   startRecording,
-} from '@muster/agents';
+} from '@muster/commands';
+import { loadAgent, requireSwitch, startAgent } from '@muster/machines';
 import { type AgentActionAnswer, type AgentActionBody, type AgentStatus, AppError, hasRole } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { cancelJob } from '../ends/cancel-job';

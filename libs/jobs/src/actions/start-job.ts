@@ -1,5 +1,6 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { type CommandActionParts, loadAgent, requestWake, requireWakeable } from '@muster/agents';
+import { type CommandActionParts, requireWakeable } from '@muster/commands';
+import { loadAgent, requestWake } from '@muster/machines';
 import { type AgentActionAnswer, type AgentActionBody, AppError, invalidField, noSuch } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { launchJob } from '../launch/launch-job';

@@ -1,12 +1,6 @@
 import { type Principal, sourceOf } from '@muster/access';
-import {
-  drainAgent,
-  endCommandsOfTerminated,
-  rebootAgent,
-  stopAgent,
-  terminateAgent,
-  type TouchedJobs,
-} from '@muster/agents';
+import { drainAgent, rebootAgent, stopAgent, terminateAgent, type TouchedJobs } from '@muster/machines';
+import { endCommandsOfTerminated } from '@muster/commands';
 import type { Transaction } from '@muster/database';
 import { failAgentsRuns, lockAgentsRuns } from '../ends/fail-agents-runs';
 

@@ -1,5 +1,6 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { startCleanup, isOn, detachStopCommands, scheduleObjectRemoval } from '@muster/agents';
+import { startCleanup, isOn } from '@muster/machines';
+import { detachStopCommands, scheduleObjectRemoval } from '@muster/commands';
 import { dropTimelineOfJob } from '@muster/timeline';
 import { isTerminal, noSuch } from '@muster/contracts';
 import type { AgentEntity, JobEntity, Transaction } from '@muster/database';

@@ -1,4 +1,4 @@
-import { canWake, lacksText, mayTakeWork, needsOf } from '@muster/agents';
+import { canWake, lacksText, mayTakeWork, needsOf } from '@muster/machines';
 import type { AgentProvider, AgentStatus, MachinePart, WaitingReason } from '@muster/contracts';
 
 export interface StartFacts {

@@ -1,15 +1,13 @@
 import {
   canWake,
-  type ClaimedCommand,
-  CommandDelivery,
-  issueRun,
   recordWakeBlocked,
   lastWakeFailures,
   missingParts,
   requestWake,
   wakeBackoffMs,
   assignJobSql,
-} from '@muster/agents';
+} from '@muster/machines';
+import { type ClaimedCommand, CommandDelivery, issueRun } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
 import type { LifecycleSource } from '@muster/contracts';
 import { type AgentCommandEntity, Database, type JobEntity, lock, type Transaction } from '@muster/database';

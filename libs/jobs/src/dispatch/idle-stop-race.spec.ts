@@ -1,9 +1,9 @@
-import { failSilentAgents, MachineControl, MachinesModule, stopIfIdle, applyHandshake } from '@muster/agents';
+import { failSilentAgents, MachineControl, MachinesModule, stopIfIdle } from '@muster/machines';
+import { applyHandshake } from '@muster/commands';
 import { newId } from '@muster/platform';
-import { longForm, makeAgent } from '@muster/testing';
+import { longForm, makeAgent, seeded } from '@muster/testing';
 import { type MachineProvider, Machines } from '@muster/vm';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
-import { seeded } from '@muster/testing';
 
 jest.setTimeout(300_000);
 

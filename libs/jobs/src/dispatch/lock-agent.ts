@@ -1,4 +1,4 @@
-import { type PushFacts, pushColumns } from '@muster/agents';
+import { type PushFacts, pushColumns } from '@muster/commands';
 import type {
   AgentEntity,
   JobEntity,

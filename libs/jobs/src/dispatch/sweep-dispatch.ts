@@ -1,4 +1,4 @@
-import { markDispatchSweptSql } from '@muster/agents';
+import { markDispatchSweptSql } from '@muster/machines';
 import type { AgentEntity, Database } from '@muster/database';
 import { Round } from '@muster/platform';
 import type { Dispatch } from './dispatch';

@@ -1,4 +1,4 @@
-import { issueCommand } from '@muster/agents';
+import { issueCommand } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
 import { audit, type Principal, sourceOf } from '@muster/access';
 import { AppError, isTerminal, noSuch } from '@muster/contracts';

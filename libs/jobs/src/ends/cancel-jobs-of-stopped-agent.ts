@@ -1,4 +1,4 @@
-import { offStatuses } from '@muster/agents';
+import { offStatuses } from '@muster/machines';
 import type { AgentStatus } from '@muster/contracts';
 import type { AgentEntity, Database, JobEntity } from '@muster/database';
 import { finishJob } from './finish-job';

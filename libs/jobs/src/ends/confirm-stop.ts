@@ -1,4 +1,4 @@
-import { finishCleanup, moveAgent } from '@muster/agents';
+import { finishCleanup, moveAgent } from '@muster/machines';
 import {
   type AgentCommandEntity,
   type AgentEntity,

@@ -1,4 +1,4 @@
-import { isOff, isOn } from '@muster/agents';
+import { isOff, isOn } from '@muster/machines';
 import type { AgentEntity, JobEntity, OrganizationSettingsEntity } from '@muster/database';
 
 export interface StaleFacts extends Pick<JobEntity, 'startedAt' | 'maxRuntimeMs' | 'stalledAt'> {

@@ -1,4 +1,4 @@
-import { inSql, isOff, moveAgent, offStatuses, onStatuses } from '@muster/agents';
+import { inSql, isOff, moveAgent, offStatuses, onStatuses } from '@muster/machines';
 import { appendTimeline } from '@muster/timeline';
 import type { AgentEntity, Database, JobEntity, Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';

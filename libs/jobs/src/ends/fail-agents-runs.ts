@@ -1,5 +1,5 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { startCleanup } from '@muster/agents';
+import { startCleanup } from '@muster/machines';
 import type { JobEntity, Transaction } from '@muster/database';
 import { issueStop } from './cancel-job';
 import { finishJob } from './finish-job';

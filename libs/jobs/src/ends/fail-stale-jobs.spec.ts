@@ -1,4 +1,4 @@
-import { applyHandshake } from '@muster/agents';
+import { applyHandshake } from '@muster/commands';
 import { appendJobLogs } from '../reports/append-job-logs';
 import { applyJobReport } from '../reports/apply-job-report';
 import { applyStepStatus } from '../reports/apply-step-status';

@@ -1,4 +1,4 @@
-import { releaseMachine } from '@muster/agents';
+import { releaseMachine } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
 import {
   AppError,

@@ -1,4 +1,4 @@
-import { startCleanup, isOn } from '@muster/agents';
+import { startCleanup, isOn } from '@muster/machines';
 import type { AgentStatus, LifecycleSource, RunErrorCode } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { issueStop } from './cancel-job';

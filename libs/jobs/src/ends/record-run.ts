@@ -1,4 +1,4 @@
-import { workerTrace } from '@muster/agents';
+import { workerTrace } from '@muster/commands';
 import type { TerminalJobStatus } from '@muster/contracts';
 import type { JobEntity } from '@muster/database';
 import { recordSpan } from '@muster/platform';

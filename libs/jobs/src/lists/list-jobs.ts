@@ -1,4 +1,4 @@
-import { findAgent } from '@muster/agents';
+import { findAgent } from '@muster/machines';
 import type { JobSort, MicroUsd } from '@muster/contracts';
 import { type Database, type JobEntity, pageWithinSql, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';

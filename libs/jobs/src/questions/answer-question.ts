@@ -1,4 +1,4 @@
-import { issueCommand, sealPayload } from '@muster/agents';
+import { issueCommand, sealPayload } from '@muster/commands';
 import { type Actor, audit, nameOf, type Principal, sourceOf } from '@muster/access';
 import { type AnswerWay, AppError, noSuch, type QuestionStatus } from '@muster/contracts';
 import type { QuestionEntity, Transaction } from '@muster/database';

@@ -1,4 +1,4 @@
-import { withdrawAnswers } from '@muster/agents';
+import { withdrawAnswers } from '@muster/commands';
 import type { QuestionEntity, Transaction } from '@muster/database';
 import { notifyQuestion } from './notify-question';
 

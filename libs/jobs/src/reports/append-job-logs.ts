@@ -1,4 +1,4 @@
-import { recordWorkSql } from '@muster/agents';
+import { recordWorkSql } from '@muster/machines';
 import { appendLinesSql } from '@muster/timeline';
 import { type JobLogEntry, noSuch } from '@muster/contracts';
 import type { Database, JobEntity } from '@muster/database';

@@ -1,4 +1,5 @@
-import { acknowledgeRunSql, recordWorkSql } from '@muster/agents';
+import { acknowledgeRunSql } from '@muster/commands';
+import { recordWorkSql } from '@muster/machines';
 import { appendEntrySql, appendTimeline, entryParameter } from '@muster/timeline';
 import {
   type CallbackReason,

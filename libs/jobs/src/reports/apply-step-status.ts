@@ -1,4 +1,4 @@
-import { recordWorkSql } from '@muster/agents';
+import { recordWorkSql } from '@muster/machines';
 import { appendTimeline } from '@muster/timeline';
 import { type CallbackReason, isTerminal, microsOf, type StepStatus, type StepStatusBody } from '@muster/contracts';
 import type { Database, JobEntity, JobStepEntity } from '@muster/database';

@@ -1,4 +1,4 @@
-import { issueCommand } from '@muster/agents';
+import { issueCommand } from '@muster/commands';
 import { lock } from '@muster/database';
 import { behindLock } from '@muster/testing';
 import { appendJobLogs } from './append-job-logs';

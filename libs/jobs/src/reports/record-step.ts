@@ -1,4 +1,4 @@
-import { workerTrace } from '@muster/agents';
+import { workerTrace } from '@muster/commands';
 import type { StepStatusBody } from '@muster/contracts';
 import type { JobEntity } from '@muster/database';
 import { atSpan, recordSpan, spanIdFor, spanIdOf } from '@muster/platform';

@@ -1,4 +1,4 @@
-import { prewakeLeadMs } from '@muster/agents';
+import { prewakeLeadMs } from '@muster/machines';
 import type { AgentEntity, OrganizationSettingsEntity, ScheduleEntity } from '@muster/database';
 import { decideRun, type GuardFacts } from '../ticks/decide-tick';
 

@@ -1,4 +1,4 @@
-import type { ExpectedRun } from '@muster/agents';
+import type { ExpectedRun } from '@muster/machines';
 import type { Database, ScheduleEntity, Transaction } from '@muster/database';
 import { decideRun } from '../ticks/decide-tick';
 import { guardColumnsSql, guardFactsOf, type GuardRow, guardTablesSql } from '../ticks/guard-facts';

@@ -1,4 +1,4 @@
-import { type AgentRow, type ExpectedRun, explainAgent } from '@muster/agents';
+import { type AgentRow, type ExpectedRun, explainAgent } from '@muster/machines';
 import { type Agent, usdOf } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import { expectedRuns, nextExpectedRun } from './expected-runs';

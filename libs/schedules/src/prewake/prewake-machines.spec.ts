@@ -1,14 +1,13 @@
 import { AccessModule } from '@muster/access';
 import {
-  AgentsModule,
   decideIdleStop,
   explainAgent,
   findAgent,
   MachineControl,
   MachinesModule,
+  recordHandshake,
   stopIdleAgents,
-  applyHandshake,
-} from '@muster/agents';
+} from '@muster/machines';
 import { DatabaseModule, ScheduleEntity } from '@muster/database';
 import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
@@ -29,7 +28,7 @@ describe('prewakeMachines', () => {
     harness = await startHarness({
       name: 'gateway',
       configs: [StorageConfig, VmConfig],
-      modules: [DatabaseModule, AccessModule, VaultModule, AgentsModule, MachinesModule],
+      modules: [DatabaseModule, AccessModule, VaultModule, MachinesModule],
     });
     const provider: MachineProvider = {
       describe: async () => ({ state: 'stopped', ip: null }),
@@ -80,7 +79,13 @@ describe('prewakeMachines', () => {
     ]);
   const handshake = () =>
     harness.db.transaction('system', (tx) =>
-      applyHandshake(tx, ground.organizationId, { agentId: ground.agentId, bootId: newId(), workerVersion: '1' }),
+      recordHandshake(
+        tx,
+        ground.organizationId,
+        { agentId: ground.agentId, bootId: newId(), workerVersion: '1' },
+        {},
+        () => Promise.resolve(),
+      ),
     );
   const failWakes = async () => {
     const [wake] = await query(

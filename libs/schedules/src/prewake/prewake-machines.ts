@@ -5,7 +5,7 @@ import {
   prewakeTimeoutMs,
   requestWake,
   wakeBackoffMs,
-} from '@muster/agents';
+} from '@muster/machines';
 import type { AgentEntity, Database, OrganizationSettingsEntity, ScheduleEntity, Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { guardColumnsSql, guardFactsOf, type GuardRow, guardTablesSql } from '../ticks/guard-facts';

@@ -7,7 +7,7 @@ export function bootOf({ baseBootMs }: SimulatedAgent, random: () => number): { 
 }
 
 /**
- * Measures boots like `measureBoot` in libs/agents: the 90th percentile of the last twenty wakes after which the worker
+ * Measures boots like `measureBoot` in libs/machines: the 90th percentile of the last twenty wakes after which the worker
  * reported.
  */
 export function measureBoot(agent: SimulatedAgent, tookMs: number): void {

@@ -1,4 +1,4 @@
-import { decideIdleStop, decideSilence, decideWakeStep, addIdleGap, runEnded, wakeBackoffMs } from '@muster/agents';
+import { decideIdleStop, decideSilence, decideWakeStep, addIdleGap, runEnded, wakeBackoffMs } from '@muster/machines';
 import type { IdleStopPolicy } from '@muster/contracts';
 import { decideStale, decideStart, retryDelay } from '@muster/jobs';
 import { seeded } from '@muster/testing';

@@ -117,7 +117,7 @@ export function newAgent(schedules: SimulatedSchedule[], random: () => number): 
   };
 }
 
-/** Changes the status like `moveAgent` in libs/agents. */
+/** Changes the status like `moveAgent` in libs/machines. */
 export function move(agent: SimulatedAgent, to: AgentStatus, clock: number): void {
   agent.onSince = to === 'stopped' ? null : (agent.onSince ?? clock);
   Object.assign(agent, { status: to, statusSince: clock });

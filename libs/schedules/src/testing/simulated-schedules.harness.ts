@@ -1,4 +1,4 @@
-import { type ExpectedRun, prewakeLeadMs, wakeBackoffMs } from '@muster/agents';
+import { type ExpectedRun, prewakeLeadMs, wakeBackoffMs } from '@muster/machines';
 import { parseCron } from '../cron/cron-rule';
 import { nextRun } from '../cron/next-run';
 import { decidePrewake } from '../prewake/decide-prewake';

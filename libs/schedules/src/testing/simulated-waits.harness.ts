@@ -1,4 +1,4 @@
-import { prewakeLeadMs, wakeBackoffMs } from '@muster/agents';
+import { prewakeLeadMs, wakeBackoffMs } from '@muster/machines';
 import { isHeld } from './simulated-schedules.harness';
 import {
   type FleetFigures,

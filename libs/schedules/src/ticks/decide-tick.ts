@@ -1,4 +1,4 @@
-import { mayTakeWork } from '@muster/agents';
+import { mayTakeWork } from '@muster/machines';
 import type { AgentProvider, AgentStatus, MisfirePolicy, SkipReason } from '@muster/contracts';
 import type { CronRule } from '../cron/cron-rule';
 import { nextRun, runsBetween } from '../cron/next-run';

@@ -1,5 +1,5 @@
 import type { Actor } from '@muster/access';
-import { recordWakeBlocked, requestWake } from '@muster/agents';
+import { recordWakeBlocked, requestWake } from '@muster/machines';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { launchJob } from '@muster/jobs';

@@ -1,4 +1,4 @@
-import { isOff } from '@muster/agents';
+import { isOff } from '@muster/machines';
 import type { AgentEntity, AutopilotEnding } from '@muster/database';
 
 export interface ClosingFacts {

@@ -1,4 +1,5 @@
-import { isOff, isOn, moveAgent, releaseSession, withdrawCommand } from '@muster/agents';
+import { isOff, isOn, moveAgent, releaseSession } from '@muster/machines';
+import { withdrawCommand } from '@muster/commands';
 import { shortened } from '@muster/contracts';
 import type { AgentEntity, AutopilotEnding } from '@muster/database';
 import { endOpenAttempts } from '../steps/attempts';

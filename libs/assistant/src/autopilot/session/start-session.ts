@@ -1,5 +1,6 @@
 import { audit, type Principal, requireSecrets } from '@muster/access';
-import { type AgentBusy, requestWake, requireWakeable, assignAgentToSession } from '@muster/agents';
+import { type AgentBusy, requestWake, assignAgentToSession } from '@muster/machines';
+import { requireWakeable } from '@muster/commands';
 import {
   AppError,
   type AutopilotBody,

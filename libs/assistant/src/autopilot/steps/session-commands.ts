@@ -1,4 +1,4 @@
-import { issueCommand } from '@muster/agents';
+import { issueCommand } from '@muster/commands';
 import type {
   AttemptStep,
   CloseSession,

@@ -1,0 +1,107 @@
+import { agentSigningSecretsOf, resolveSecrets } from '@muster/access';
+import type { AgentCommand } from '@muster/contracts';
+import type { Database } from '@muster/database';
+import type { ObjectStorage } from '@muster/storage';
+import type { KeyRing } from '@muster/vault';
+import { agentKeyOf, deriveKey } from '@muster/machines';
+import type { CommandRow } from '../command/command-row';
+import { openPayload } from '../command/sealed-payload';
+import { workerTrace } from '../command/worker-trace';
+
+export interface DeliveryParts {
+  database: Database;
+  keyRing: KeyRing;
+  storage: ObjectStorage;
+  /** The base URL at which the agent's worker reaches the service. */
+  serviceUrl: string;
+  /** The keys that the agent's worker may be using; read from the database if absent. */
+  workerKeys?: string[];
+}
+
+const urlLifetimeSeconds = 3600;
+
+export type Composed = { command: AgentCommand } | { id: string; kind: string; missing: string[] };
+
+/**
+ * Builds the commands of one agent as they are sent to the worker, or returns the names of missing secrets. Called just
+ * before each delivery. The result is never stored, because its environment contains secrets and credentials.
+ */
+export async function composeDeliveries(parts: DeliveryParts, commands: CommandRow[]): Promise<Composed[]> {
+  const [first] = commands;
+  if (!first) return [];
+  const { database, keyRing, storage, serviceUrl, workerKeys } = parts;
+  const { organizationId, agentId } = first;
+  const keys = [...new Set(commands.flatMap(({ vaultKeys }) => vaultKeys))];
+  const [{ values }, apiKey] = await Promise.all([
+    keys.length ? resolveSecrets(database, keyRing, organizationId, keys) : { values: {} as Record<string, string> },
+    workerKeys ? deriveKey(keyRing, workerKeys) : agentKeyOf(database, keyRing, { organizationId, agentId }),
+  ]);
+  const own = {
+    ...(apiKey ? { SERVICE_API_KEY: apiKey } : {}),
+    AGENT_ID: agentId,
+    ORGANIZATION_ID: organizationId,
+    SERVICE_SIGNING_SECRET: agentSigningSecretsOf(keyRing, { organizationId, agentId })[0]!,
+  };
+  return Promise.all(
+    commands.map(async (command): Promise<Composed> => {
+      const { id, kind, jobId, deadline, env, payload, vaultKeys } = command;
+      const missing = vaultKeys.filter((key) => !(key in values));
+      if (missing.length) return { id, kind, missing };
+      const { requestId, traceparent } = command;
+      const secrets = Object.fromEntries(vaultKeys.map((key) => [key, values[key]!]));
+      return {
+        command: {
+          commandId: id,
+          kind,
+          agentId,
+          organizationId,
+          ...(jobId ? { jobId } : {}),
+          deadline: deadline.toISOString(),
+          env: {
+            SERVICE_BASE_URL: serviceUrl,
+            ...(traceparent ? { TRACEPARENT: workerTrace({ id, traceparent }).worker } : {}),
+            ...env,
+            ...secrets,
+            ...own,
+            ...(requestId ? { MUSTER_REQUEST_ID: requestId } : {}),
+          },
+          payload: {
+            ...openPayload(keyRing, agentId, payload),
+            ...(await presignBundle(storage, payload, serviceUrl)),
+            secretNames: vaultKeys,
+          },
+        },
+      };
+    }),
+  );
+}
+
+/**
+ * Replaces the bundle's object key in the payload by a presigned URL that is valid for one hour. Each delivery gets a
+ * new URL.
+ */
+async function presignBundle(
+  storage: ObjectStorage,
+  { bundle }: Record<string, unknown>,
+  address: string,
+): Promise<{ bundle?: { digest: string; url: string } }> {
+  if (!bundle) return {};
+  const { digest, objectKey } = bundle as { digest: string; objectKey: string };
+  return {
+    bundle: { digest, url: await storage.presignGet(objectKey, { expiresInSeconds: urlLifetimeSeconds, address }) },
+  };
+}
+
+/** Enqueues a dispatch of the agent. The dispatcher fails a job whose run command has missing secrets. */
+export function enqueueForLostSecret(
+  database: Database,
+  { organizationId, agentId }: { organizationId: string; agentId: string },
+): Promise<void> {
+  return database.transaction({ organizationId }, (tx) =>
+    tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } }),
+  );
+}
+
+export function missingSecretsText(missing: string[]): string {
+  return `The vault has no ${missing.join(', ')}.`;
+}

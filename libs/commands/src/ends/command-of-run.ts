@@ -1,0 +1,61 @@
+import type { TerminalJobStatus } from '@muster/contracts';
+import type { RowWriter, Transaction } from '@muster/database';
+import { releaseJobsSql, releaseJobSql } from '@muster/machines';
+
+/**
+ * SQL that marks a job's run command as acknowledged. `begun` names a CTE that has a row if the worker reports that it
+ * has started the run. The job is passed as a parameter, because the plan of a join may scan all commands.
+ */
+export function acknowledgeRunSql({ begun, jobId }: { begun: string; jobId: string }): string {
+  return `UPDATE agent_command c SET taken_at = COALESCE(c.taken_at, muster_now()), next_push_at = NULL, push_error = NULL
+    FROM ${begun} WHERE c.job_id = ${jobId} AND c.kind = 'run' AND c.status = 'pending'`;
+}
+
+/**
+ * Releases the agent and closes the job's pending run command in one statement, so that the command cannot be delivered
+ * after the job has ended.
+ */
+export function releaseMachine(
+  tx: Transaction,
+  agentId: string,
+  { jobId, to, error }: { jobId: string; to: TerminalJobStatus; error?: string | null },
+): void {
+  tx.deferRow(releases, [jobId, agentId, to, error ?? null]);
+}
+
+const closeCommand = (outcome: string, error: string) => `
+  UPDATE agent_command
+  SET status = CASE WHEN ${outcome} = 'completed' THEN 'success' ELSE 'failed' END, error = ${error}, finished_at = muster_now(),
+      next_push_at = NULL, payload = payload - 'script'`;
+
+/** Releases the agent of each row. */
+const releases: RowWriter = {
+  one: {
+    name: 'release_agent',
+    text: `WITH command AS (${closeCommand('$3', '$4')} WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
+      ${releaseJobSql('$2', '$1')}`,
+  },
+  many: {
+    name: 'release_agents',
+    text: `WITH ended AS (
+        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS e (job_id, agent_id, outcome, error)),
+      command AS (
+        ${closeCommand('ended.outcome', 'ended.error')}
+        FROM ended
+        WHERE agent_command.job_id = ANY($1) AND agent_command.job_id = ended.job_id AND kind = 'run'
+          AND agent_command.status = 'pending')
+      ${releaseJobsSql({ ended: 'ended', agentIds: '$2' })}`,
+  },
+};
+
+/**
+ * Detaches the pending stop commands from a job that is being deleted, because the commands must outlive the job. Their
+ * payloads still contain the job's id.
+ */
+export async function detachStopCommands(tx: Transaction, jobId: string): Promise<void> {
+  await tx.execute(
+    `UPDATE agent_command SET job_id = NULL WHERE job_id = $1 AND kind = 'stop_job'
+       AND (status = 'pending' OR id = (SELECT clearing_command_id FROM agent a WHERE a.id = agent_command.agent_id))`,
+    [jobId],
+  );
+}

@@ -1,0 +1,79 @@
+import type { CommandKind, LifecycleSource } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { recordSpan } from '@muster/platform';
+import { actionKinds, imagingKinds } from '../command/command-kinds';
+import { appendTimeline, type TimelineEntry } from '@muster/timeline';
+import type { EndedCommand } from '../command/ended-command';
+import { workerTrace } from '../command/worker-trace';
+
+/** Kinds of commands with timeline entries. Imaging commands have entries too, because they take minutes. */
+const recordedKinds: readonly CommandKind[] = [...actionKinds, ...imagingKinds];
+
+const maxErrorLength = 500;
+
+/** The requester of a command and the reason. */
+export interface Requester {
+  source: LifecycleSource;
+  by: string;
+  reason?: string;
+}
+
+/** Records on the agent's timeline who requested a command. The payload is left out because it may be secret. */
+export function recordRequest(
+  tx: Transaction,
+  agentRef: { organizationId: string; agentId: string },
+  { id, kind, requestedBy: { source, by, reason } }: { id: string; kind: CommandKind; requestedBy: Requester },
+): void {
+  const message = `${kind} was requested by ${by}${reason ? `: ${reason}` : ''}`;
+  appendTimeline(tx, agentRef, [{ kind: 'provisioning', source, message, data: { commandId: id, action: kind } }]);
+}
+
+/**
+ * Records the ends of commands on the agents' timelines. The timelines are locked in the order of the agents' ids, so
+ * that two transactions cannot deadlock.
+ */
+export function recordEnded(tx: Transaction, ended: EndedCommand[], source: LifecycleSource | 'worker'): void {
+  tx.onCommit(() => ended.forEach(recordWork));
+  const recorded = ended.filter(({ kind }) => recordedKinds.includes(kind));
+  for (const agentId of [...new Set(recorded.map((command) => command.agentId))].sort()) {
+    const commands = recorded.filter((command) => command.agentId === agentId);
+    const { organizationId } = commands[0]!;
+    appendTimeline(
+      tx,
+      { organizationId, agentId },
+      commands.map((command) => ({ ...entryOf(command), source })),
+    );
+  }
+}
+
+/**
+ * Records the worker's execution of a command as a span of the request's trace. The span of a run is recorded when its
+ * job ends.
+ */
+function recordWork(command: EndedCommand): void {
+  const { id, kind, traceparent, takenAt, finishedAt, status, code } = command;
+  if (kind === 'run' || !traceparent || !takenAt || !finishedAt) return;
+  const { worker, pushedBy } = workerTrace({ id, traceparent });
+  recordSpan({
+    name: `worker ${kind}`,
+    kind: 'consumer',
+    traceparent: worker,
+    parentId: pushedBy,
+    startMs: takenAt.getTime(),
+    endMs: finishedAt.getTime(),
+    attributes: {
+      'muster.organization_id': command.organizationId,
+      'muster.agent_id': command.agentId,
+      'muster.command_id': id,
+      'muster.status': status,
+    },
+    error: status === 'failed' ? (code ?? 'failed') : undefined,
+  });
+}
+
+function entryOf({ id, kind, status, error, code }: EndedCommand): TimelineEntry {
+  const data = { commandId: id, action: kind, status, ...(code ? { code } : {}) };
+  if (status === 'success') return { kind: 'provisioning', message: `${kind} is done`, data };
+  const detail = error ? `: ${error.slice(0, maxErrorLength)}` : '';
+  return { kind: 'provisioning', level: 'error', message: `${kind} failed${detail}`, data };
+}

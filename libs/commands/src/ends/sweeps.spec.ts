@@ -1,0 +1,113 @@
+import { AccessModule } from '@muster/access';
+import { DatabaseModule } from '@muster/database';
+import { newId, Round } from '@muster/platform';
+import { type Harness, makeAgent, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { StorageConfig } from '@muster/storage';
+import { VaultModule } from '@muster/vault';
+import { VmConfig } from '@muster/vm';
+import { Logger } from '@nestjs/common';
+import { Client } from 'pg';
+import { CommandsModule } from '../commands.module';
+import { MachinesModule, MachineControl } from '@muster/machines';
+import { CommandDelivery } from '../delivery/command-delivery';
+import { failOverdueCommands } from './fail-commands';
+
+describe('a row that fails in a sweep', () => {
+  let harness: Harness;
+  let organizationId: string;
+  let agentId: string;
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      name: 'gateway',
+      configs: [StorageConfig, VmConfig],
+      modules: [DatabaseModule, AccessModule, VaultModule, CommandsModule, MachinesModule],
+    });
+    Logger.overrideLogger(false);
+    organizationId = (await makeOrganization(harness.db)).id;
+    agentId = (await makeAgent(harness.db, { organizationId, status: 'online', tunnelUrl: 'http://127.0.0.1:9' })).id;
+  });
+  afterAll(() => harness.close());
+
+  const query = <T extends object = object>(sql: string, values: unknown[] = []) =>
+    harness.db.query<T>('system', sql, values);
+
+  async function commands(count: number, change: { deadline: string; vaultKeys?: string[] }): Promise<string[]> {
+    const ids = Array.from({ length: count }, () => newId());
+    await query(
+      `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, env, vault_keys, deadline, next_push_at)
+       SELECT id, $2, $3, 'snippet', '{}', '{}', $4, now() + $5::interval + n * interval '1 millisecond', now()
+       FROM unnest($1::uuid[]) WITH ORDINALITY AS c (id, n)`,
+      [ids, organizationId, agentId, change.vaultKeys ?? [], change.deadline],
+    );
+    return ids;
+  }
+
+  /** Adds a trigger that makes each update of the matching rows fail. */
+  async function breakRows(table: string, condition: string): Promise<void> {
+    const client = new Client({ connectionString: harness.databaseUrl });
+    await client.connect();
+    await client.query(`
+      CREATE OR REPLACE FUNCTION break_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'the row is broken';
+      END $$;
+      CREATE TRIGGER break_row BEFORE UPDATE ON ${table} FOR EACH ROW WHEN (${condition}) EXECUTE FUNCTION break_row()`);
+    await client.end();
+  }
+
+  it('the sweep of overdue commands reports a command that cannot be updated, and fails the others', async () => {
+    const ids = await commands(30, { deadline: '-1 hour' });
+    await breakRows('agent_command', `OLD.id = '${ids[0]}'`);
+    const round = new Round('test');
+    expect(await failOverdueCommands(harness.db, round)).toEqual({ looked: 30, failed: 29 });
+    expect(round.failures).toEqual([{ row: `command ${ids[0]}`, error: 'the row is broken' }]);
+    expect(await query(`SELECT id FROM agent_command WHERE status = 'pending'`)).toEqual([{ id: ids[0] }]);
+    await query('DELETE FROM agent_command');
+  });
+
+  it('command delivery reports commands that cannot be sent, and a full page of them blocks no others', async () => {
+    await query(
+      `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, 'LOST', 'gone', '', '')`,
+      [organizationId],
+    );
+    const sealed = await commands(100, { deadline: '1 hour', vaultKeys: ['LOST'] });
+    await query('UPDATE agent_command SET next_push_at = now() - interval $$1 minute$$');
+    await commands(5, { deadline: '1 hour' });
+    const round = new Round('test');
+    const delivery = harness.app.nest.get(CommandDelivery, { strict: false });
+    expect(await delivery.deliverDue(round)).toMatchObject({ looked: 105, postponed: 5 });
+    expect(round.failed).toBe(100);
+    expect(sealed.map((id) => `command ${id}`)).toContain(round.failures[0]!.row);
+    expect(round.failures[0]!.error).toBe('its secrets cannot be decrypted');
+    await query('DELETE FROM agent_command');
+  });
+
+  it('the order sweep reports failed orders in a later round, and a full batch of them blocks no others', async () => {
+    const agents: string[] = [];
+    for (let one = 0; one < 230; one += 1) {
+      const input = { organizationId, name: `Stopping ${one}`, provider: 'http', status: 'stopping' } as const;
+      agents.push((await makeAgent(harness.db, input)).id);
+    }
+    await query(
+      `INSERT INTO agent_control (agent_id, organization_id, status, status_since, attempt, next_try_at)
+       SELECT id, organization_id, status, status_since, 1, now() - interval '1 hour' FROM agent WHERE id = ANY($1)`,
+      [agents],
+    );
+    await breakRows('agent_control', 'true');
+    const machines = harness.app.nest.get(MachineControl, { strict: false });
+    const control = jest.spyOn(machines, 'control');
+    const cursors = new Map<string, unknown>();
+    const reported: string[] = [];
+    await waitFor('an attempt for each agent', async () => {
+      const round = new Round('test', { cursors });
+      await machines.sweep(round);
+      for (const { row, error } of round.failures) reported.push(`${row}: ${error}`);
+      const tried = new Set(control.mock.calls.map(([id]) => id));
+      return reported.length > 0 && agents.every((id) => tried.has(id));
+    });
+    expect(agents.map((id) => `agent ${id}: the row is broken`)).toEqual(
+      expect.arrayContaining([reported[0], reported.at(-1)]),
+    );
+    await machines.settled();
+  });
+});

@@ -1,0 +1,80 @@
+import type { CommandKind } from '@muster/contracts';
+import type { Transaction } from '@muster/database';
+import { acceptRequestId, currentContext, newId, OpenSpan } from '@muster/platform';
+import { recordCommandActivity } from '@muster/machines';
+import { type CommandRow, nextPushAfterClaim } from '../command/command-row';
+import { type Requester, recordRequest } from '../ends/record-actions';
+
+export interface NewCommand {
+  organizationId: string;
+  agentId: string;
+  kind: CommandKind;
+  payload: Record<string, unknown>;
+  /** Environment variables in addition to those that the service adds. They never contain a secret. */
+  env?: Record<string, string>;
+  /** Names of the secrets that are added to the environment just before each delivery. */
+  vaultKeys?: string[];
+  jobId?: string;
+  deadline: Date;
+  /**
+   * The request that caused the command; by default the current request. The command of a run uses the request that
+   * launched its job.
+   */
+  origin?: { requestId: string | null; traceparent: string | null };
+  /** The requester and the reason. If they are set, the request is recorded on the agent's timeline. */
+  requestedBy?: Requester;
+}
+
+/**
+ * Inserts a command, enqueues its delivery and notifies a waiting poll of the worker. The sweep retries commands that
+ * were not delivered.
+ */
+export async function issueCommand(tx: Transaction, command: NewCommand): Promise<string> {
+  const { organizationId, agentId, kind, requestedBy } = command;
+  const { id } = insertCommand(tx, command, { isClaimed: false });
+  // The activity of a run is recorded by its reports, so its commands record none.
+  if (kind !== 'run' && kind !== 'stop_job') recordCommandActivity(tx, agentId, kind);
+  if (requestedBy) recordRequest(tx, { organizationId, agentId }, { id, kind, requestedBy });
+  await tx.enqueue({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
+  tx.notify('command', agentId);
+  return id;
+}
+
+/**
+ * Inserts the command of a run as already claimed. The caller must deliver the command right after the commit. If the
+ * caller does not, the sweep delivers the command when the claim ends.
+ */
+export function issueRun(tx: Transaction, command: Omit<NewCommand, 'kind' | 'requestedBy'>): CommandRow {
+  // No poll is notified here, because `push` notifies a waiting poll if it cannot deliver the command.
+  return insertCommand(tx, { ...command, kind: 'run' }, { isClaimed: true });
+}
+
+function insertCommand(tx: Transaction, command: NewCommand, { isClaimed }: { isClaimed: boolean }): CommandRow {
+  const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId = null, deadline } = command;
+  const id = newId();
+  const { requestId, traceparent } = command.origin ?? currentContext() ?? {};
+  const row = {
+    ...{ id, organizationId, agentId, kind, payload, env, vaultKeys, jobId, deadline },
+    requestId: requestId ?? acceptRequestId(null),
+    traceparent: traceparent ?? beginTrace(tx, kind),
+  };
+  tx.defer(
+    `INSERT INTO agent_command
+       (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id, traceparent,
+        next_push_at, pushes)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${isClaimed ? `${nextPushAfterClaim}, 1` : 'muster_now(), 0'})`,
+    [
+      ...[id, organizationId, agentId, kind, JSON.stringify(payload), JSON.stringify(env), vaultKeys, jobId, deadline],
+      ...[row.requestId, row.traceparent],
+    ],
+    isClaimed ? 'issue_run' : 'issue_command',
+  );
+  return row;
+}
+
+/** Starts a new trace for a command that no request caused, such as the stop of a run that exceeded its time limit. */
+function beginTrace(tx: Transaction, kind: CommandKind): string {
+  const span = new OpenSpan({ name: `command ${kind}` });
+  tx.onCommit(() => span.end());
+  return span.traceparent;
+}

@@ -1,0 +1,74 @@
+import { type CommandKind, noSuchAgent } from '@muster/contracts';
+import { audit, type Principal } from '@muster/access';
+import type { AgentEntity, Transaction } from '@muster/database';
+
+/** The text of an agent's last activity if that activity was the end of a run. */
+export const runEnded = 'a run ended';
+
+/** Exempts an agent from idle stop, or ends the exemption. */
+export async function setIdleExempt(tx: Transaction, caller: Principal, id: string, exempt: boolean): Promise<void> {
+  const [agent] = await tx.query<{ before: AgentEntity['idleAutoStopExempt'] }>(
+    `UPDATE agent SET idle_auto_stop_exempt = $3 FROM agent AS was
+     WHERE was.id = agent.id AND agent.id = $1 AND agent.organization_id = $2
+     RETURNING was.idle_auto_stop_exempt AS before`,
+    [id, caller.organizationId, exempt],
+  );
+  if (!agent) throw noSuchAgent();
+  audit(tx, caller, {
+    action: 'agent.idle_exempt',
+    target: { type: 'agent', id },
+    changes: { idleAutoStopExempt: [agent.before, exempt] },
+  });
+}
+
+/** Records activity of the agent. The time of the last activity never moves back and is never in the future. */
+export async function markActivity(
+  tx: Transaction,
+  caller: Principal,
+  id: string,
+  { kind = 'activity that a client reported', at }: { kind?: string; at?: Date } = {},
+): Promise<Date> {
+  const [agent] = await tx.query<{ at: NonNullable<AgentEntity['lastActivityAt']> }>(
+    `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, LEAST($3, muster_now())),
+       last_activity = CASE WHEN last_activity_at >= LEAST($3, muster_now()) THEN last_activity ELSE $4 END
+     WHERE id = $1 AND organization_id = $2 RETURNING last_activity_at AS at`,
+    [id, caller.organizationId, at ?? new Date(8.64e14), kind],
+  );
+  if (!agent) throw noSuchAgent();
+  return agent.at;
+}
+
+/** Records the request of a command as activity of the agent. */
+export function recordCommandActivity(tx: Transaction, agentId: string, kind: CommandKind): void {
+  tx.defer(
+    `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, muster_now()), last_activity = $2 WHERE id = $1`,
+    [agentId, `a ${kind} command`],
+    'command_activity',
+  );
+}
+
+/**
+ * SQL that records activity of an agent if the condition holds, as a part of the statement for a command's result.
+ * `agentId` and `organizationId` are parameters of that statement.
+ */
+export function markActiveSql(names: Record<'agentId' | 'organizationId' | 'activity' | 'condition', string>): string {
+  const { agentId, organizationId, activity, condition } = names;
+  return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${activity}'
+         WHERE id = ${agentId} AND organization_id = ${organizationId}
+           AND ${condition}`;
+}
+
+/** Seconds after an activity within which another callback of the worker changes nothing. */
+const grainSeconds = 5;
+
+/**
+ * SQL that records activity of an agent, as a part of the statement for a worker's callback. `agentId` is a subquery.
+ * If the agent is locked, it is skipped, because the transaction that locked it may wait for a lock of this statement;
+ * the next callback updates the agent.
+ */
+export function recordWorkSql(agentId: string, activity: string): string {
+  return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${activity}' WHERE id = (
+      SELECT id FROM agent
+      WHERE id = (${agentId}) AND COALESCE(last_activity_at, '-infinity') < muster_now() - interval '${grainSeconds} seconds'
+      FOR UPDATE SKIP LOCKED)`;
+}

@@ -1,0 +1,118 @@
+import { within } from '@muster/platform';
+import { type ListedMachine, type Machine, MachineError, type MachineProvider } from '@muster/vm';
+import { canWake } from '../life/agent-life';
+import type { MachineRow } from '../orders/machine-of';
+
+interface SurveyedAgent extends MachineRow {
+  /** The agent's machine in the form that its provider expects. */
+  machine: Machine;
+}
+
+/**
+ * A place of a provider, such as a region or a Docker host, whose machines the provider lists together, with its
+ * agents.
+ */
+export interface Place {
+  provider: string;
+  name: string;
+  /**
+   * A machine at this place whose credentials the queries use: that of a current agent or of one that was terminated
+   * recently.
+   */
+  asking: Machine;
+  living: SurveyedAgent[];
+}
+
+export interface Survey {
+  /** The listed machines; null if the provider cannot list the machines of this place. */
+  machines: ListedMachine[] | null;
+  gone: { agentId: string; listed: boolean }[];
+  there: string[];
+}
+
+export interface SurveyLimits {
+  signal: AbortSignal;
+}
+
+const listLimitMs = 30_000;
+const describeLimitMs = 10_000;
+const concurrency = 4;
+const failuresUntilLeft = 3;
+
+/**
+ * Lists the machines of a place and finds the agents whose machines the place does not have. Throws if the place does
+ * not answer.
+ */
+export async function surveyPlace(provider: MachineProvider, place: Place, limits: SurveyLimits): Promise<Survey> {
+  const machines = await withinLimit(limits.signal, listLimitMs, provider.list!(place.asking));
+  const survey: Survey = { machines, gone: [], there: [] };
+  // A local machine is created from its folder at each start, so it cannot be missing.
+  if (place.provider === 'local') return survey;
+  let failures = 0;
+  const left = [...place.living];
+  const work = async () => {
+    for (let agent = left.pop(); agent && failures < failuresUntilLeft; agent = left.pop()) {
+      if (limits.signal.aborted) return;
+      const failed = !(await surveyAgent(provider, agent, survey, limits));
+      failures = failed ? failures + 1 : 0;
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  return survey;
+}
+
+/**
+ * Whether the listed machine belongs to the agent. At a place that several organizations share, the machine must also
+ * have the tag of the agent's organization.
+ */
+export function isMachineOf(
+  { isShared }: MachineProvider,
+  listed: ListedMachine,
+  { organizationId, agentId, providerRef }: Pick<MachineRow, 'organizationId' | 'agentId' | 'providerRef'>,
+): boolean {
+  if (isShared && listed.organizationId !== organizationId) return false;
+  const ref = providerRef ?? agentId;
+  return listed.ref === ref || (listed.id?.startsWith(ref) ?? false);
+}
+
+/**
+ * Checks whether the agent's machine exists and adds the result to the survey. Returns false if the provider did not
+ * answer.
+ */
+async function surveyAgent(
+  provider: MachineProvider,
+  agent: SurveyedAgent,
+  survey: Survey,
+  { signal }: SurveyLimits,
+): Promise<boolean> {
+  const { agentId, status, machine } = agent;
+  const listed = survey.machines?.find((each) => isMachineOf(provider, each, agent)) ?? null;
+  let state = listed?.state ?? null;
+  // Only stopped and offline agents are checked: in any other status the machine reports, or an order to it is in
+  // progress.
+  if (!listed && canWake(status)) {
+    try {
+      ({ state } = await withinLimit(signal, describeLimitMs, provider.describe(machine)));
+    } catch (error) {
+      // A permanent error is an answer of the provider too, so the other machines of the place are still checked.
+      return error instanceof MachineError && error.permanent;
+    }
+  }
+  if (state === 'gone') {
+    survey.gone.push({ agentId, listed: listed !== null });
+    return true;
+  }
+  if (state !== null && state !== 'unknown') survey.there.push(agentId);
+  return true;
+}
+
+/** Returns the result of the work. Throws if the work takes longer than the limit or the service is shutting down. */
+export function withinLimit<T>(signal: AbortSignal, limitMs: number, work: Promise<T>): Promise<T> {
+  const late = (ended: boolean): never => {
+    throw new MachineError(
+      'unreachable',
+      ended ? 'The service is shutting down.' : `There was no answer within ${limitMs} ms.`,
+    );
+  };
+  return within(limitMs, work, late, signal);
+}
