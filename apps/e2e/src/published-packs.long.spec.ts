@@ -10,12 +10,13 @@ import {
   makeApiKey,
   makeOrganization,
   makeUser,
+  makeZip,
   startHarness,
   testPassword,
   testStack,
   waitFor,
+  type ZipEntry,
 } from '@muster/testing';
-import { crc32, deflateRawSync } from 'node:zlib';
 import { ServiceProcess } from './service-process';
 import { type HeldRequest, HoldingStoreProxy } from './holding-store-proxy';
 
@@ -131,7 +132,10 @@ describe('the publication of a pack', () => {
 
   it.each([
     ['60 MiB (400 MiB unpacked)', largeBundle],
-    ['10,000 entries', () => zipOf(Array.from({ length: 10_000 }, (_, at) => file(`a/${at % 100}/${at}.py`, `${at}`)))],
+    [
+      '10,000 entries',
+      () => bundleOf(Array.from({ length: 10_000 }, (_, at) => ({ name: `a/${at % 100}/${at}.py`, content: `${at}` }))),
+    ],
   ])('a publication with %s keeps memory flat and other requests fast', async (name, make) => {
     const bundle = make();
     const packId = await makePack();
@@ -171,60 +175,23 @@ function residentMiB(pid: number): number {
 }
 
 function smallBundle(): Bundle {
-  return zipOf([file('main.py', `print("${randomBytes(8).toString('hex')}")\n`)]);
+  return bundleOf([{ name: 'main.py', content: `print("${randomBytes(8).toString('hex')}")\n` }]);
 }
 
 /** Slightly smaller than the maximum size of a bundle. */
 function largeBundle(): Bundle {
-  const bytes = Buffer.alloc(400 * mebibyte);
-  for (let at = 0; at < bytes.length; at += 64 * 1024) randomFillSync(bytes, at, 9 * 1024);
-  const packed = deflateRawSync(bytes, { level: 1 });
-  return zipOf([{ ...file('data.bin', bytes), packed }]);
+  const content = Buffer.alloc(400 * mebibyte);
+  for (let at = 0; at < content.length; at += 64 * 1024) randomFillSync(content, at, 9 * 1024);
+  return bundleOf([{ name: 'data.bin', content, level: 1 }]);
 }
 
-interface PackedFile {
-  path: string;
-  bytes: Buffer;
-  packed?: Buffer;
-}
-
-function file(path: string, text: string | Buffer): PackedFile {
-  return { path, bytes: Buffer.from(text as string) };
-}
-
-function zipOf(files: PackedFile[]): Bundle {
-  const parts: Buffer[] = [];
-  const directory: Buffer[] = [];
-  let at = 0;
-  for (const { path, bytes, packed } of files) {
-    const [name, data] = [Buffer.from(path), packed ?? bytes];
-    const common = Buffer.alloc(26);
-    common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(packed ? 8 : 0, 4);
-    common.writeUInt32LE(crc32(bytes), 10);
-    common.writeUInt32LE(data.length, 14);
-    common.writeUInt32LE(bytes.length, 18);
-    common.writeUInt16LE(name.length, 22);
-    const attributes = Buffer.alloc(14);
-    attributes.writeUInt32LE((0o100644 << 16) >>> 0, 6);
-    attributes.writeUInt32LE(at, 10);
-    parts.push(Buffer.from('PK\x03\x04'), common, name, data);
-    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common, attributes, name);
-    at += 30 + name.length + data.length;
-  }
-  const index = Buffer.concat(directory);
-  const end = Buffer.alloc(22);
-  end.write('PK\x05\x06', 'latin1');
-  end.writeUInt16LE(files.length, 8);
-  end.writeUInt16LE(files.length, 10);
-  end.writeUInt32LE(index.length, 12);
-  end.writeUInt32LE(at, 16);
+function bundleOf(entries: (ZipEntry & { content: string | Buffer })[]): Bundle {
   return {
-    zip: Buffer.concat([...parts, index, end]),
-    files: files.map(({ path, bytes }) => ({
-      path,
-      size: bytes.length,
-      sha256: createHash('sha256').update(bytes).digest('hex'),
+    zip: makeZip(entries),
+    files: entries.map(({ name, content }) => ({
+      path: name,
+      size: Buffer.byteLength(content),
+      sha256: createHash('sha256').update(content).digest('hex'),
     })),
   };
 }

@@ -22,6 +22,7 @@ export type { FakeModelCall } from './fakes/model-wire';
 export { FakeClock } from './fakes/fake-clock';
 export { type FakeMachine, FakeMachines } from './fakes/fake-machines';
 export { FakeWorker } from './fakes/fake-worker';
+export { makeZip, type ZipEntry } from './fakes/make-zip';
 export { type CollectedSpan, TraceCollector } from './fakes/trace-collector';
 export { sessionProgram, writeStableCode } from '@muster/workflows';
 export { FakePortal, type PortalRequest } from './portal/fake-portal';

@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { crc32 } from 'node:zlib';
-import type { HttpClient, Tenant } from '@muster/testing';
+import { type HttpClient, makeZip, type Tenant } from '@muster/testing';
 
 export interface TestBundle {
   zip: Buffer;
@@ -8,40 +7,13 @@ export interface TestBundle {
   digest: string;
 }
 
-/** Returns a valid bundle, with its files uncompressed. */
 export function makeBundle(files: Record<string, string | Buffer>): TestBundle {
-  const parts: Buffer[] = [];
-  const directory: Buffer[] = [];
-  let at = 0;
-  const contents = Object.entries(files).map(([path, text]) => [path, Buffer.from(text as string)] as const);
-  for (const [path, content] of contents) {
-    const name = Buffer.from(path);
-    const common = Buffer.alloc(26);
-    common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(0x800, 2);
-    common.writeUInt32LE(crc32(content), 10);
-    common.writeUInt32LE(content.length, 14);
-    common.writeUInt32LE(content.length, 18);
-    common.writeUInt16LE(name.length, 22);
-    const attributes = Buffer.alloc(14);
-    attributes.writeUInt32LE((0o100644 << 16) >>> 0, 6);
-    attributes.writeUInt32LE(at, 10);
-    parts.push(Buffer.from('PK\x03\x04'), common, name, content);
-    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common, attributes, name);
-    at += 30 + name.length + content.length;
-  }
-  const index = Buffer.concat(directory);
-  const end = Buffer.alloc(22);
-  end.write('PK\x05\x06', 'latin1');
-  end.writeUInt16LE(contents.length, 8);
-  end.writeUInt16LE(contents.length, 10);
-  end.writeUInt32LE(index.length, 12);
-  end.writeUInt32LE(at, 16);
-  const zip = Buffer.concat([...parts, index, end]);
+  const entries = Object.entries(files).map(([name, text]) => ({ name, content: Buffer.from(text as string) }));
+  const zip = makeZip(entries);
   return {
     zip,
     digest: `sha256:${sha256(zip)}`,
-    files: contents.map(([path, content]) => ({ path, size: content.length, sha256: sha256(content) })),
+    files: entries.map(({ name, content }) => ({ path: name, size: content.length, sha256: sha256(content) })),
   };
 }
 

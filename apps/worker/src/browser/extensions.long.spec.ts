@@ -5,10 +5,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { processesOf, waitFor } from '@muster/testing';
+import { makeZip, processesOf, waitFor, type ZipEntry } from '@muster/testing';
 import { FakeService, type Json } from '../testing/fake-service.harness';
 import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
-import { type ZipFile, zipOf } from '../zip/zip.harness';
 import { findBrowser } from './find-browser';
 
 jest.setTimeout(120_000);
@@ -17,7 +16,7 @@ const chromium = findBrowser(process.env);
 const itLoads = chromium ? it : it.skip;
 
 /** Returns the files of a small extension that marks each page. */
-const extension = (version: string, { name = 'Marker', folder = '', more = {} } = {}): ZipFile[] => {
+const extension = (version: string, { name = 'Marker', folder = '', more = {} } = {}): ZipEntry[] => {
   const scripts = [{ matches: ['<all_urls>'], js: ['mark.js'] }];
   const manifest = { manifest_version: 3, name, version, content_scripts: scripts, ...more };
   return [
@@ -60,12 +59,12 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     'deploy_extension loads an extension into the browser, returns its version, and replaces the earlier version',
     async () => {
       await worker.start();
-      expect(await deploy(zipOf(extension('1.4.0')), '1.4.0')).toEqual({
+      expect(await deploy(makeZip(extension('1.4.0')), '1.4.0')).toEqual({
         status: 'success',
         output: { version: '1.4.0', name: 'Marker', id: expect.stringMatching(/^[a-p]{32}$/) },
       });
       // A zip may contain the folder itself or its content, and versions may omit a trailing 0.
-      const packed = zipOf(extension('1.5', { folder: 'dist/extension/' }));
+      const packed = makeZip(extension('1.5', { folder: 'dist/extension/' }));
       const header = Buffer.from(
         ['Cr24'.split('').map((c) => c.charCodeAt(0)), 3, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5].flat(),
       );
@@ -73,7 +72,7 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
         status: 'success',
         output: { version: '1.5' },
       });
-      await deploy(zipOf(extension('2.0', { name: 'Another' })), '2.0');
+      await deploy(makeZip(extension('2.0', { name: 'Another' })), '2.0');
       expect(storedVersions()).toEqual(['1.5', '2.0']);
       expect(readdirSync(join(worker.folder, 'browser'))).toEqual(['extensions']);
       // Other processes of the worker, such as its check for Pillow, end by themselves.
@@ -85,11 +84,11 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     'deploy_extension finds the extension in the bundle of a pack, as a folder or packed, and verifies the digest',
     async () => {
       await worker.start();
-      const bundleOf = (more: ZipFile[]) => zipOf([{ name: 'main.py', content: 'pass' }, ...more]);
+      const bundleOf = (more: ZipEntry[]) => makeZip([{ name: 'main.py', content: 'pass' }, ...more]);
       const digestOf = (file: Buffer) => `sha256:${createHash('sha256').update(file).digest('hex')}`;
       const unpacked = bundleOf(extension('3.0', { folder: 'extensions/marker/' }));
       expect(await deploy(unpacked, '3.0', digestOf(unpacked))).toMatchObject({ output: { version: '3.0' } });
-      const packed = (name: string, version: string) => ({ name, content: zipOf(extension(version)) });
+      const packed = (name: string, version: string) => ({ name, content: makeZip(extension(version)) });
       const [one, two] = [packed('marker-3.1.zip', '3.1'), packed('lib/marker-13.1.crx', '13.1')];
       expect(await deploy(bundleOf([one]), '3.1')).toMatchObject({ output: { version: '3.1' } });
       expect(await deploy(bundleOf([one, two]), 'v13.1')).toMatchObject({ output: { version: '13.1' } });
@@ -112,23 +111,23 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     'deploy_extension refuses an invalid extension with the reason, and leaves the earlier version unchanged',
     async () => {
       await worker.start();
-      await deploy(zipOf(extension('1.4.0')), '1.4.0');
+      await deploy(makeZip(extension('1.4.0')), '1.4.0');
       const outside = [...extension('1.5.0'), { name: '../../outside', content: 'x' }];
       const link = [...extension('1.5.0'), { name: 'link', content: '/etc/passwd', mode: 0o120777 }];
       const broken = extension('1.5.0', { more: { background: { service_worker: 'gone.js' } } });
       for (const [file, error, code] of [
         [null, 'the service returned no download URL for the extension (status 404)', 'extension_not_found'],
         [Buffer.from('no zip'), 'this is not a zip'],
-        [zipOf([{ name: 'readme.txt', content: 'x' }]), 'the file contains no browser extension'],
+        [makeZip([{ name: 'readme.txt', content: 'x' }]), 'the file contains no browser extension'],
         [
-          zipOf([...extension('1.5.0', { folder: 'a/' }), ...extension('1.5.0', { folder: 'b/' })]),
+          makeZip([...extension('1.5.0', { folder: 'a/' }), ...extension('1.5.0', { folder: 'b/' })]),
           'more than one extension',
         ],
-        [zipOf(outside), 'an entry has a path that contains ..'],
-        [zipOf(link), 'an entry is a link'],
-        [zipOf(broken), 'Extensions.loadUnpacked: '],
+        [makeZip(outside), 'an entry has a path that contains ..'],
+        [makeZip(link), 'an entry is a link'],
+        [makeZip(broken), 'Extensions.loadUnpacked: '],
         [
-          zipOf(extension('1.6.0')),
+          makeZip(extension('1.6.0')),
           'the extension has the version 1.6.0 instead of 1.5.0',
           'extension_version_mismatch',
         ],
@@ -144,7 +143,7 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
 
   it('deploy_extension fails with browser_unavailable if the machine has no browser', async () => {
     await worker.start({ CHROMIUM: '/nowhere/chromium' });
-    expect(await deploy(zipOf(extension('1.4.0')), '1.4.0')).toMatchObject({
+    expect(await deploy(makeZip(extension('1.4.0')), '1.4.0')).toMatchObject({
       status: 'failed',
       code: 'browser_unavailable',
       error: expect.stringContaining('no browser'),
@@ -163,7 +162,7 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
 
     itLoads('the browser of a run loads the extensions that were deployed before', async () => {
       await worker.start();
-      await deploy(zipOf(extension('1.4.0')), '1.4.0');
+      await deploy(makeZip(extension('1.4.0')), '1.4.0');
       const runtime = ['browser', 'page', 'in-page', 'web-socket', 'words', 'play'].map((name) =>
         readFileSync(join(__dirname, `../../../../libs/workflows/src/recordings/runtime/${name}.py`), 'utf8'),
       );

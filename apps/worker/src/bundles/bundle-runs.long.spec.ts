@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeZip, type ZipEntry } from '@muster/testing';
 import { FakeService, type Json } from '../testing/fake-service.harness';
 import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
-import { zipOf, type ZipFile } from '../zip/zip.harness';
 import type { Bundle } from './bundle';
 import { BundleStore } from './bundle-store.harness';
 
@@ -28,8 +28,8 @@ describe('A run with a bundle', () => {
 
   const referenceOf = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
   const sumOf = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
-  const run = async (script: string, files: ZipFile[] | Bundle, payload = {}): Promise<Json> => {
-    const bundle = Array.isArray(files) ? store.put(zipOf(files)) : files;
+  const run = async (script: string, files: ZipEntry[] | Bundle, payload = {}): Promise<Json> => {
+    const bundle = Array.isArray(files) ? store.put(makeZip(files)) : files;
     const command = runOf(script, { bundle: referenceOf(bundle), ...payload });
     expect(await service.push(command)).toBe(202);
     const terminal = await service.until('the end', () => service.terminal(command.jobId));
@@ -59,10 +59,10 @@ describe('A run with a bundle', () => {
 
   it('a run is not affected by an earlier run that changed the bundles that the worker stores', async () => {
     await worker.start();
-    const bundle = store.put(zipOf([{ name: 'pack.py', content: 'word = "mine"' }]));
+    const bundle = store.put(makeZip([{ name: 'pack.py', content: 'word = "mine"' }]));
     const script = 'import pack, muster\nmuster.result(pack.word)';
     expect((await run(script, bundle)).result).toBe('mine');
-    const evil = zipOf([{ name: 'pack.py', content: 'word = "evil"' }]).toString('base64');
+    const evil = makeZip([{ name: 'pack.py', content: 'word = "evil"' }]).toString('base64');
     const change = `
 import base64, glob, pathlib
 for path in glob.glob("../../bundles/*.zip"):
@@ -77,8 +77,8 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
 
   it('a killed worker’s bundle download is resumed, and a run fails with a code if its bundle is missing', async () => {
     await worker.start();
-    const bytes = zipOf([{ name: 'pack.py', content: `word = "${'long'.repeat(1000)}"` }]);
-    const padded = zipOf([
+    const bytes = makeZip([{ name: 'pack.py', content: `word = "${'long'.repeat(1000)}"` }]);
+    const padded = makeZip([
       { name: 'pack.py', content: 'word = "whole"' },
       { name: 'rest.bin', content: sumOf('x').repeat(100) + bytes.toString('hex') },
     ]);
@@ -107,7 +107,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
   it('the worker retains the folders of runs for a while, but unpacked bundles of only the newest runs', async () => {
     await worker.start();
     const content = 'word = "packed"';
-    const bundle = store.put(zipOf([{ name: 'pack.py', content }]));
+    const bundle = store.put(makeZip([{ name: 'pack.py', content }]));
     const roots: string[] = [];
     for (let count = 0; count < 6; count += 1) roots.push(((await run('pass', bundle)) as { root: string }).root);
     const unpacked = () => roots.filter((root) => existsSync(join(root, 'bundle')));
@@ -121,7 +121,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
 
   it('concurrent builder commands download their bundle once, and fail if the bundle is not valid', async () => {
     await worker.start();
-    const bundle = store.put(zipOf([{ name: 'pack.py', content: 'word = "built"' }]));
+    const bundle = store.put(makeZip([{ name: 'pack.py', content: 'word = "built"' }]));
     const commands = Array.from({ length: 4 }, () =>
       commandOf('builder', { code: 'import pack\nprint(pack.word)', phase: 'x', bundle: referenceOf(bundle) }),
     );

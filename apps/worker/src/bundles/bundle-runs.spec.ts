@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeZip, type ZipEntry } from '@muster/testing';
 import { FakeService, type Json } from '../testing/fake-service.harness';
 import { runOf, WorkerHarness } from '../testing/worker-process.harness';
-import { zipOf, type ZipFile } from '../zip/zip.harness';
 import type { Bundle } from './bundle';
 import { BundleStore } from './bundle-store.harness';
 
@@ -26,8 +26,8 @@ describe('A run with a bundle', () => {
 
   const referenceOf = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
   const sumOf = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
-  const run = async (script: string, files: ZipFile[] | Bundle, payload = {}): Promise<Json> => {
-    const bundle = Array.isArray(files) ? store.put(zipOf(files)) : files;
+  const run = async (script: string, files: ZipEntry[] | Bundle, payload = {}): Promise<Json> => {
+    const bundle = Array.isArray(files) ? store.put(makeZip(files)) : files;
     const command = runOf(script, { bundle: referenceOf(bundle), ...payload });
     expect(await service.push(command)).toBe(202);
     const terminal = await service.until('the end', () => service.terminal(command.jobId));
@@ -90,7 +90,7 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
     await worker.start();
     const script = 'open("started", "w").close()';
     const right = { name: 'right.py', content: '' };
-    const hostile: [string, ZipFile[] | Bundle][] = [
+    const hostile: [string, ZipEntry[] | Bundle][] = [
       ['parent_path', [right, { name: '../../../outside', content: 'x' }]],
       ['absolute_path', [right, { name: join(worker.folder, 'outside'), content: 'x' }]],
       [
@@ -100,11 +100,11 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
           { name: 'link/outside', content: 'x' },
         ],
       ],
-      ['size_mismatch', [right, { name: 'bomb', content: ' '.repeat(9_000_000), size: 1_000_000 }]],
+      ['size_mismatch', [right, { name: 'bomb', content: ' '.repeat(9_000_000), claimedSize: 1_000_000 }]],
       ['ratio', [right, { name: 'bomb', content: ' '.repeat(11_000_000) }]],
       ['path_too_long', [right, { name: `${'x'.repeat(240)}/`.repeat(17), content: '', mode: 0o040755 }]],
       ['not_a_zip', store.put(Buffer.from('print("no zip")'))],
-      ['the bundle does not match its digest', store.put(zipOf([right]), '0'.repeat(64))],
+      ['the bundle does not match its digest', store.put(makeZip([right]), '0'.repeat(64))],
     ];
     for (const [reason, files] of hostile) {
       const { root, status, errorCode, error } = await run(script, files);

@@ -1,9 +1,9 @@
 // This test is long because it measures how fast bundles are extracted.
 // A short test of the same code: apps/worker/src/bundles/bundle-cache.spec.ts
 import { randomBytes } from 'node:crypto';
+import { makeZip } from '@muster/testing';
 import { FakeService } from '../testing/fake-service.harness';
 import { runOf, WorkerHarness } from '../testing/worker-process.harness';
-import { zipOf } from '../zip/zip.harness';
 import { BundleStore } from './bundle-store.harness';
 
 // Command for the full measurement: BUNDLE_RUNS=100 BUNDLE_MIB=50 npm test -- apps/worker/src/bundles/bundle-speed
@@ -29,7 +29,7 @@ describe('Many runs of one bundle', () => {
         name: `lib/m${at}.py`,
         content: `x = ${at}\n`.repeat(50),
       }));
-      const { digest, url } = store.put(zipOf([...large, ...small, { name: 'pack.py', content: 'word = "packed"' }]));
+      const { digest, url } = store.put(makeZip([...large, ...small, { name: 'pack.py', content: 'word = "packed"' }]));
       const secondsToStart = async (script: string, payload: object): Promise<number> => {
         const command = runOf(script, payload);
         const pushed = Date.now() / 1000;

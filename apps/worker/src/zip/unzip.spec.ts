@@ -3,8 +3,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeZip, type ZipEntry } from '@muster/testing';
 import { unzip } from './unzip';
-import { zipOf, type ZipFile } from './zip.harness';
 
 describe('Unzipping', () => {
   let folder: string;
@@ -26,7 +26,7 @@ describe('Unzipping', () => {
     );
 
   it('unzip writes files and folders, and returns the files with their checksums', async () => {
-    const zip = zipOf([
+    const zip = makeZip([
       { name: 'a/', content: '', mode: 0o040755 },
       { name: 'a/b.txt', content: 'content' },
       { name: 'run', content: '', mode: 0o100755 },
@@ -41,7 +41,7 @@ describe('Unzipping', () => {
 
   it('unzip writes large files in parallel, returns them in order, and uses checksums that were passed', async () => {
     const contents = [900_000, 10, 700_000, 300_000, 800_000, 20, 600_000].map((size) => randomBytes(size));
-    const zip = zipOf(contents.map((content, at) => ({ name: `f/${at}`, content })));
+    const zip = makeZip(contents.map((content, at) => ({ name: `f/${at}`, content })));
     const more = { bytes: 4_000_000, entries: 7 };
     const right = contents.map((content, at) => ({
       ...{ path: `f/${at}`, size: content.length },
@@ -60,7 +60,7 @@ describe('Unzipping', () => {
 
   it('unzip refuses a wrong large file even if checksums were passed, and starts no further files', async () => {
     const contents = Array.from({ length: 8 }, (_, at) => randomBytes(at ? 2_000_000 : 300_000));
-    const zip = zipOf(contents.map((content, at) => ({ name: `${at}`, content })));
+    const zip = makeZip(contents.map((content, at) => ({ name: `${at}`, content })));
     const row = zip.indexOf('PK\x01\x02');
     // The checksum of the first entry in the directory.
     zip[row + 16] = zip[row + 16]! ^ 0xff;
@@ -73,7 +73,7 @@ describe('Unzipping', () => {
     expect([...new Set(sizes)].sort((a, b) => a - b)).toEqual([300_000, 2_000_000]);
   });
 
-  const bad: [string, string, ZipFile[]][] = [
+  const bad: [string, string, ZipEntry[]][] = [
     ['leads to a parent folder', 'parent_path', [{ name: '../x', content: '' }]],
     ['leads to a parent folder from a subfolder', 'parent_path', [{ name: 'a/../../x', content: '' }]],
     ['leads to a parent folder on Windows', 'parent_path', [{ name: 'a\\..\\x', content: '' }]],
@@ -97,7 +97,7 @@ describe('Unzipping', () => {
   ];
   it.each(bad)('a zip with an entry that %s is refused (%s) before anything is written', async (_, reason, files) => {
     const before = everything();
-    expect(await reasonOf(zipOf([{ name: 'first', content: '1' }, ...files]))).toBe(reason);
+    expect(await reasonOf(makeZip([{ name: 'first', content: '1' }, ...files]))).toBe(reason);
     expect(everything()).toEqual(before);
   });
 
@@ -109,21 +109,21 @@ describe('Unzipping', () => {
       [2_000_000, 1_000_000],
       [2_000_000, 2_000_001],
     ]) {
-      const zip = zipOf([{ name: 'x', content: 'x'.repeat(length!), size }]);
+      const zip = makeZip([{ name: 'x', content: 'x'.repeat(length!), claimedSize: size }]);
       expect([await reasonOf(zip, more), length, size]).toEqual(['size_mismatch', length, size]);
       rmSync(join(folder, 'x'), { force: true });
     }
   });
 
   it('a zip with a compression ratio that is too high is refused, unless the zip is small', async () => {
-    const dense = (bytes: number) => zipOf([{ name: 'x', content: ' '.repeat(bytes) }]);
+    const dense = (bytes: number) => makeZip([{ name: 'x', content: ' '.repeat(bytes) }]);
     const ratioLimits = { bytes: 100_000_000, entries: 3, ratio: 100 };
     expect(await reasonOf(dense(11_000_000), ratioLimits)).toBe('ratio');
     expect(await reasonOf(dense(10_000_000), ratioLimits)).toBe('taken');
   });
 
   it('a zip is refused if entries share bytes or if an entry’s own header has another name', async () => {
-    const zip = zipOf(['one', 'two'].map((name) => ({ name, content: 'y' })));
+    const zip = makeZip(['one', 'two'].map((name) => ({ name, content: 'y' })));
     const second = zip.indexOf('PK\x01\x02', zip.indexOf('PK\x01\x02') + 1);
     const shared = Buffer.from(zip);
     shared.writeUInt32LE(0, second + 42);
@@ -139,7 +139,7 @@ describe('Unzipping', () => {
   });
 
   it('a file that is damaged, truncated, encrypted or not a zip is refused', async () => {
-    const right = zipOf([{ name: 'x', content: 'some content here' }]);
+    const right = makeZip([{ name: 'x', content: 'some content here' }]);
     const changed = (at: number, value: number) => {
       const bytes = Buffer.from(right);
       bytes[at] = value;

@@ -1,8 +1,12 @@
 import { AppError } from '@muster/contracts';
+import { makeZip, type ZipEntry } from '@muster/testing';
 import { readRecording } from './read-recording';
-import { makeZip, png, type ZipEntry } from './zip.harness';
 
 const flow = (steps: unknown, more: object = {}) => JSON.stringify({ title: 'Flow', steps, ...more });
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 const open = { type: 'navigate', url: 'https://example.com/' };
 
 const refusalOf = async (bytes: Buffer | string) => {
@@ -34,12 +38,12 @@ describe('readRecording', () => {
   it('readRecording reads a zip of a recording, with its screenshots in order', async () => {
     const zip = makeZip([
       { name: 'flow/' },
-      { name: 'flow/step-10.png', bytes: png },
-      { name: 'flow/step-9.png', bytes: png },
-      { name: 'flow/recording.JSON', bytes: flow([open]) },
-      { name: 'flow/readme.txt', bytes: 'hello' },
-      { name: '__MACOSX/flow/._recording.json', bytes: 'junk' },
-      { name: 'flow/.hidden.json', bytes: 'junk' },
+      { name: 'flow/step-10.png', content: png },
+      { name: 'flow/step-9.png', content: png },
+      { name: 'flow/recording.JSON', content: flow([open]) },
+      { name: 'flow/readme.txt', content: 'hello' },
+      { name: '__MACOSX/flow/._recording.json', content: 'junk' },
+      { name: 'flow/.hidden.json', content: 'junk' },
     ]);
     const { steps, screenshots } = await readRecording(zip);
     expect(steps).toHaveLength(1);
@@ -73,9 +77,9 @@ describe('readRecording', () => {
     expect(error.options.errors!.length).toBeGreaterThan(0);
   });
 
-  const recording: ZipEntry = { name: 'recording.json', bytes: flow([open]) };
+  const recording: ZipEntry = { name: 'recording.json', content: flow([open]) };
   const zips: [string, Buffer, RegExp][] = [
-    ['without a recording', makeZip([{ name: 'a.png', bytes: png }]), /no \.json file/],
+    ['without a recording', makeZip([{ name: 'a.png', content: png }]), /no \.json file/],
     ['that is empty', makeZip([]), /no \.json file/],
     ['of two recordings', makeZip([recording, { ...recording, name: 'b/other.json' }]), /it has 2: recording\.json, b/],
     [
@@ -87,7 +91,7 @@ describe('readRecording', () => {
     ['with a Windows path', makeZip([{ ...recording, name: 'a\\recording.json' }]), /invalid characters/],
     [
       'with a link',
-      makeZip([recording, { name: 'a.json', bytes: '/etc/passwd', mode: 0o120777 }]),
+      makeZip([recording, { name: 'a.json', content: '/etc/passwd', mode: 0o120777 }]),
       /a link or a device/,
     ],
     ['with a device', makeZip([recording, { name: 'null', mode: 0o020666 }]), /a link or a device/],
@@ -103,10 +107,10 @@ describe('readRecording', () => {
   });
 
   it('readRecording rejects a zip that is too large when unpacked, whatever size it states', async () => {
-    const bytes = Buffer.alloc(40 * 1024 * 1024);
-    const honest = await refusalOf(makeZip([{ name: 'a', bytes }, { name: 'b', bytes }, recording]));
+    const content = Buffer.alloc(40 * 1024 * 1024);
+    const honest = await refusalOf(makeZip([{ name: 'a', content }, { name: 'b', content }, recording]));
     expect(honest.code).toBe('payload_too_large');
-    const lying = makeZip([{ name: 'a', bytes, claimedSize: 10 }, recording]);
+    const lying = makeZip([{ name: 'a', content, claimedSize: 10 }, recording]);
     expect((await refusalOf(lying)).code).toBe('invalid_payload');
   });
 });
