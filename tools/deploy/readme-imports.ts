@@ -47,7 +47,7 @@ function importsOf(folder: string, own: string): string[] {
       // The sources of e2e are its tests.
       .filter((file) => /\.tsx?$/.test(file) && (own === 'e2e' || !tests.test(file)))
       .flatMap((file) => [
-        ...readFileSync(join(folder, 'src', file), 'utf8').matchAll(/'@muster\/([\w-]+)(?:\/(?:words|operations))?'/g),
+        ...readFileSync(join(folder, 'src', file), 'utf8').matchAll(/'@muster\/([\w-]+)(?:\/[\w-]+)?'/g),
       ])
       .map(([, name]) => name!),
   );

@@ -113,7 +113,7 @@ const importTable: Record<string, string[]> = {
   standalone: ['contracts', 'platform', ...services],
   worker: ['contracts'],
   console: ['contracts', 'sdk'],
-  cli: ['sdk'],
+  cli: ['contracts', 'sdk'],
   sdk: [],
   e2e: [...base, ...domains, 'sdk', 'testing'],
 };

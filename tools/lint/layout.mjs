@@ -39,7 +39,7 @@ const table = {
   standalone: ['contracts', 'platform'],
   worker: ['contracts'],
   console: ['contracts', 'sdk'],
-  cli: ['sdk'],
+  cli: ['sdk', 'contracts'],
   tool: [...foundation, ...Object.keys(domains), 'tool'],
   testing: [...foundation, ...Object.keys(domains), 'tool'],
   e2e: ['sdk', ...foundation, ...Object.keys(domains), 'tool'],

@@ -1,10 +1,10 @@
 import { basename, resolve } from 'node:path';
+import { writeZip } from '@muster/contracts/zip';
 import { isMusterError, type Muster, type PackInstallation } from '@muster/sdk';
 import type { Call, Command, Option } from '../frame/command';
 import { Failure, usageFault } from '../frame/failure';
 import { toSafeLine } from '../output/plain';
 import { inventoryOf, readPack } from '../folder/pack-files';
-import { writeZip } from '../folder/write-zip';
 import { relativeTime, statusColor } from '../output/words';
 import { findInstallation, isId, findPackId, findVersion } from '../parts/find';
 

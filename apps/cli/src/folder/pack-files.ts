@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FileToZip } from '@muster/contracts/zip';
 import { usageFault } from '../frame/failure';
-import type { FileToZip } from './write-zip';
 
 /** Files and folders that are not part of a pack: generated files, and metadata of the folder. */
 const leftOut = new Set(['__pycache__', '.git', '.DS_Store', '.muster-pack.json']);
