@@ -57,6 +57,7 @@ export default [
                 '@muster/*/*',
                 '!@muster/contracts/words',
                 '!@muster/contracts/secrets',
+                '!@muster/contracts/text-diff',
                 '!@muster/contracts/zip',
                 '!@muster/sdk/operations',
               ],

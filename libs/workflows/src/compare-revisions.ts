@@ -1,7 +1,7 @@
 import { noSuch } from '@muster/contracts';
+import { editsBetween, unifiedDiff } from '@muster/contracts/text-diff';
 import type { Database, WorkflowRevisionEntity } from '@muster/database';
 import { isDeepStrictEqual } from 'node:util';
-import { editsBetween, unifiedDiff } from './text-diff';
 import { findWorkflow } from './workflow-row';
 
 type Step = Record<string, unknown>;

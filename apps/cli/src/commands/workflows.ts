@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
+import { hunksBetween } from '@muster/contracts/text-diff';
 import type { Muster, Workflow } from '@muster/sdk';
 import { isMusterError } from '@muster/sdk';
 import type { Call, Command, Option } from '../frame/command';
 import { exitCodes } from '../frame/failure';
 import { LastSeen } from '../folder/last-seen';
-import { lineDiff } from '../folder/line-diff';
 import {
   contentDigest,
   folderNameOf,
@@ -19,6 +19,9 @@ import { relativeTime } from '../output/words';
 
 const force: Option = { type: 'boolean', about: 'Overwrite workflows that are in conflict' };
 const only: Option = { type: 'string', value: 'NAME', multiple: true, about: 'Only the workflow with this name' };
+
+/** Maximum number of changed lines of a file that are searched for. Beyond it, all lines are shown as replaced. */
+const maxEdits = 2000;
 
 type Outcome = 'unchanged' | 'pulled' | 'updated' | 'created' | 'conflict' | 'gone';
 interface Result {
@@ -122,9 +125,12 @@ const diff: Command = {
       const remote = await findRemoteWorkflow(muster, id, content.name);
       const before = remote ? contentOf(remote) : undefined;
       const files = [
-        { file: 'workflow.json', lines: lineDiff(before ? metadataText(before) : '', metadataText(content)) },
-        { file: 'script.py', lines: lineDiff(before?.script ?? '', content.script) },
-        { file: 'steps.json', lines: lineDiff(stepsText(before), stepsText(content)) },
+        {
+          file: 'workflow.json',
+          lines: hunksBetween(before ? metadataText(before) : '', metadataText(content), maxEdits),
+        },
+        { file: 'script.py', lines: hunksBetween(before?.script ?? '', content.script, maxEdits) },
+        { file: 'steps.json', lines: hunksBetween(stepsText(before), stepsText(content), maxEdits) },
       ].filter(({ lines }) => lines.length);
       if (files.length) changes.push({ folder, name: content.name, new: !remote, files });
     }

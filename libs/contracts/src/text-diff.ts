@@ -5,9 +5,10 @@ interface Edit {
 }
 
 /**
- * Maximum number of changed lines. Beyond it the search would block the process, so all lines are shown as replaced.
+ * Default of the maximum number of changed lines. Beyond it the search would block the process, so all lines are shown
+ * as replaced.
  */
-const maxEdits = 1000;
+const defaultMaxEdits = 1000;
 /** Maximum number of compared lines, for the same reason: few edits among millions of equal lines also take long. */
 const maxCompared = 4_000_000;
 const contextLines = 3;
@@ -15,8 +16,13 @@ const contextLines = 3;
 /** Returns the difference of two texts in the format of `diff -u`; empty if they are equal. */
 export function unifiedDiff(before: string, after: string, names: { before: string; after: string }): string {
   if (before === after) return '';
-  const hunks = hunksOf(editsBetween(linesOf(before), linesOf(after)));
-  return [`--- ${names.before}`, `+++ ${names.after}`, ...hunks].join('\n') + '\n';
+  return [`--- ${names.before}`, `+++ ${names.after}`, ...hunksBetween(before, after)].join('\n') + '\n';
+}
+
+/** Returns the lines of the hunks of `diff -u`; none if the texts are equal. */
+export function hunksBetween(before: string, after: string, maxEdits = defaultMaxEdits): string[] {
+  const hunks = hunksOf(editsBetween(linesOf(before), linesOf(after), maxEdits));
+  return hunks.flatMap((line) => line.split('\n'));
 }
 
 const unended = '\\ No newline at end of file';
@@ -31,7 +37,7 @@ function linesOf(text: string): string[] {
 }
 
 /** Returns the fewest lines to remove and to add, unless the search would take too long. */
-export function editsBetween(before: string[], after: string[]): Edit[] {
+export function editsBetween(before: string[], after: string[], maxEdits = defaultMaxEdits): Edit[] {
   let head = 0;
   while (head < before.length && head < after.length && before[head] === after[head]) head += 1;
   let tail = 0;
@@ -40,13 +46,13 @@ export function editsBetween(before: string[], after: string[]): Edit[] {
   const unchanged = (line: string): Edit => ({ kind: ' ', line });
   return [
     ...before.slice(0, head).map(unchanged),
-    ...shortest(before.slice(head, before.length - tail), after.slice(head, after.length - tail)),
+    ...shortest(before.slice(head, before.length - tail), after.slice(head, after.length - tail), maxEdits),
     ...before.slice(before.length - tail).map(unchanged),
   ];
 }
 
 /** Myers' greedy search for the fewest edits. */
-function shortest(before: string[], after: string[]): Edit[] {
+function shortest(before: string[], after: string[], maxEdits: number): Edit[] {
   const [n, m] = [before.length, after.length];
   const most = Math.min(n + m, maxEdits);
   const reach = new Int32Array(2 * most + 3);

@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { longForm } from '@muster/testing';
-import { unifiedDiff } from './text-diff';
+import { hunksBetween, unifiedDiff } from './text-diff';
 
 const names = { before: 'a', after: 'b' };
 const diff = (before: string, after: string) => unifiedDiff(before, after, names);
@@ -54,6 +58,51 @@ describe('unifiedDiff', () => {
     const patch = diff(before, after).split('\n');
     expect(patch.filter((line) => line.startsWith('-')).length - 1).toBe(before.split('\n').length - 1);
     expect(patch.filter((line) => line.startsWith('+')).length - 1).toBe(after.split('\n').length - 1);
+  });
+});
+
+describe('hunksBetween', () => {
+  it('equal texts have no hunks', () => {
+    expect(hunksBetween('a\nb', 'a\nb')).toEqual([]);
+  });
+
+  it('a hunk shows three lines around each change and marks a missing newline at the end of a text', () => {
+    const lines = Array.from({ length: 20 }, (_, at) => `line ${at}`);
+    const changed = lines.with(10, 'another');
+    expect(hunksBetween(`${lines.join('\n')}\n`, changed.join('\n'))).toEqual([
+      '@@ -8,7 +8,7 @@',
+      ...[' line 7', ' line 8', ' line 9', '-line 10', '+another', ' line 11', ' line 12', ' line 13'],
+      '@@ -17,4 +17,4 @@',
+      ...[' line 16', ' line 17', ' line 18', '-line 19', '+line 19', '\\ No newline at end of file'],
+    ]);
+  });
+
+  it('texts with more changed lines than the maximum are shown as replaced as a whole', () => {
+    const [before, after] = ['one\nsame\ntwo\n', '1\nsame\n2\n'];
+    expect(hunksBetween(before, after, 4)).toContain(' same');
+    expect(hunksBetween(before, after, 3)).not.toContain(' same');
+  });
+
+  it('the hunks are a patch with which git apply turns the first text into the second', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'muster-diff-'));
+    try {
+      const line = fc.constantFrom('a', 'b', 'c', '', 'd\r');
+      const text = fc
+        .tuple(fc.array(line, { maxLength: 40 }), fc.boolean())
+        .map(([lines, ended]) => lines.join('\n') + (ended && lines.length ? '\n' : ''));
+      fc.assert(
+        fc.property(text, text, (from, to) => {
+          if (from === to) return;
+          writeFileSync(join(folder, 'file'), from);
+          writeFileSync(join(folder, 'patch'), `--- a/file\n+++ b/file\n${hunksBetween(from, to).join('\n')}\n`);
+          execFileSync('git', ['apply', '--unidiff-zero', '--whitespace=nowarn', 'patch'], { cwd: folder });
+          expect(readFileSync(join(folder, 'file'), 'utf8')).toBe(to);
+        }),
+        { numRuns: longForm('LINE_DIFF_RUNS', { short: 15, long: 300 }) },
+      );
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
 
