@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Logger } from '@nestjs/common';
 import type { OpenStreams } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { startResponse } from './open-stream';
 
 interface Answering {
   request: FastifyRequest;
@@ -17,13 +18,9 @@ export async function streamCsv(
   filename: string,
   pieces: AsyncIterable<string>,
 ): Promise<void> {
-  reply.hijack();
-  const { raw } = reply;
-  raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
+  const raw = startResponse(reply, {
     'content-type': 'text/csv; charset=utf-8',
     'content-disposition': `attachment; filename="${filename}"`,
-    'x-accel-buffering': 'no',
   });
   if (request.method === 'HEAD') return void raw.end();
   await streams.waiting(request.raw.socket, 'export', async (ended) => {

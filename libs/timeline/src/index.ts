@@ -20,6 +20,7 @@ export { resyncFrameOf } from './events/event-frame';
 export { EventHub } from './events/event-hub';
 export { writeCursor } from './events/event-cursor';
 export { EventStream } from './events/event-stream';
+export { ReaderConnection } from './streams/reader-connection';
 export { StreamRoom } from './streams/stream-room';
 export { TimelineHub } from './streams/timeline-hub';
 export { TimelineStream } from './streams/timeline-stream';

@@ -17,6 +17,7 @@ import { Database } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { lastEventIdOf } from '../last-event-id';
+import { openStream } from '../open-stream';
 import { presentEntry } from './present-entry';
 
 const readers = sessionsAndKeysOf('viewer');
@@ -66,19 +67,13 @@ export class TimelineController {
     const { seq, resync } = whereToBegin(lastEventId, range);
     const access = this.standing.forRequest(request, readers);
 
-    reply.hijack();
-    const connection = reply.raw;
-    connection.writeHead(200, {
-      ...(reply.getHeaders() as Record<string, string>),
-      'content-type': 'text/event-stream; charset=utf-8',
-      'x-accel-buffering': 'no',
+    const connection = openStream(request, reply, {
+      comment: `the timeline of ${agentId}`,
+      id: lastEventId === undefined ? seq : undefined,
+      frames: resync && resyncFrame(resync),
     });
-    if (request.method === 'HEAD') return void connection.end();
-    // With this id, a client that loses its connection before the first event can resume.
-    const beginning = lastEventId === undefined ? `id: ${seq}\n` : '';
-    connection.write(`: the timeline of ${agentId}\nretry: 2000\n${beginning}\n${resync ? resyncFrame(resync) : ''}`);
-    if (connection.destroyed) return;
-    this.hub.add(new TimelineStream({ agentId, organizationId, seq, connection, access }), range.latest);
+    if (connection)
+      this.hub.add(new TimelineStream({ agentId, organizationId, seq, connection, access }), range.latest);
   }
 
   @Get('logs')

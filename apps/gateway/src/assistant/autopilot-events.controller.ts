@@ -9,6 +9,7 @@ import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common'
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { lastEventIdOf } from '../last-event-id';
+import { openStream } from '../open-stream';
 
 const readers = sessionsAndKeysOf('viewer');
 
@@ -56,16 +57,8 @@ export class AutopilotEventsController {
     const lastSeenId = lastEventIdOf(request) ?? lastEventId;
     const after = await beginOfStream(this.database, sessionRef, lastSeenId);
     const access = this.standing.forRequest(request, readers);
-    reply.hijack();
-    const connection = reply.raw;
-    connection.writeHead(200, {
-      ...(reply.getHeaders() as Record<string, string>),
-      'content-type': 'text/event-stream; charset=utf-8',
-      'x-accel-buffering': 'no',
-    });
-    if (request.method === 'HEAD') return void connection.end();
-    connection.write(`: session ${sessionId}\nretry: 2000\n\n`);
-    if (connection.destroyed) return;
+    const connection = openStream(request, reply, { comment: `session ${sessionId}` });
+    if (!connection) return;
     const { database, pubSub, streams } = this;
     followSession({ database, pubSub, streams, presignImage: imagePresigner(this.storage), access }, sessionRef, {
       connection,

@@ -1,6 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { AppError, wireCodeOf } from '@muster/contracts';
+import { eventFrame } from '@muster/platform';
 import type { FastifyReply } from 'fastify';
+import { eventStreamType, startResponse } from '../open-stream';
 
 export interface ChatStream {
   send(event: string, data: object): void;
@@ -12,19 +14,13 @@ const logger = new Logger('ChatStream');
 
 /** Takes over the connection for server-sent events. From then on, a failure must be sent as an event too. */
 export function openChatStream(reply: FastifyReply, heartbeatMs: number): ChatStream {
-  reply.hijack();
-  const connection = reply.raw;
+  const connection = startResponse(reply, { 'content-type': eventStreamType });
   connection.on('error', () => undefined);
-  connection.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'x-accel-buffering': 'no',
-  });
   const write = (text: string) => {
     if (!connection.writableEnded && !connection.destroyed) connection.write(text);
   };
   const beats = setInterval(() => write(': still here\n\n'), heartbeatMs);
-  const send = (event: string, data: object) => write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  const send = (event: string, data: object) => write(eventFrame({ event, data }));
   return {
     send,
     fail: (error) => {

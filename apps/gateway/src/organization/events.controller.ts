@@ -16,6 +16,7 @@ import {
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { openStream } from '../open-stream';
 
 const readers = sessionsAndKeysOf('viewer');
 
@@ -73,19 +74,11 @@ export class EventsController {
     const types = query.types ? new Set(query.types.split(',') as StreamEventType[]) : null;
     const access = this.standing.forRequest(request, readers);
 
-    reply.hijack();
-    const connection = reply.raw;
-    connection.writeHead(200, {
-      ...(reply.getHeaders() as Record<string, string>),
-      'content-type': 'text/event-stream; charset=utf-8',
-      'x-accel-buffering': 'no',
+    const connection = openStream(request, reply, {
+      comment: 'the organization',
+      id: lastEventId === undefined ? writeCursor(cursor) : undefined,
+      frames: resync && resyncFrameOf(cursor, resync),
     });
-    if (request.method === 'HEAD') return void connection.end();
-    // With this id, a client that loses its connection before the first event can resume.
-    const beginning = lastEventId === undefined ? `id: ${writeCursor(cursor)}\n` : '';
-    const resyncFrame = resync ? resyncFrameOf(cursor, resync) : '';
-    connection.write(`: the organization\nretry: 2000\n${beginning}\n${resyncFrame}`);
-    if (connection.destroyed) return;
-    this.hub.add(new EventStream({ organizationId, cursor, types, connection, access }));
+    if (connection) this.hub.add(new EventStream({ organizationId, cursor, types, connection, access }));
   }
 }

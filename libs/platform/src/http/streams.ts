@@ -8,6 +8,11 @@ import type { Gauge } from 'prom-client';
  */
 export type StreamKind = 'events' | 'commands' | 'wake' | 'export' | 'chat' | 'tool' | 'answer';
 
+/** Returns the text of a server-sent event. */
+export function eventFrame({ id, event, data }: { id?: number | string; event: string; data: object }): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
 /**
  * Open responses that do not end on their own. At shutdown they are ended first, because closing the app waits for
  * them.

@@ -1,4 +1,5 @@
 import type { TimelineEntryEntity } from '@muster/database';
+import { eventFrame } from '@muster/platform';
 
 /** The columns of a stored entry that a stream event needs. */
 export type TimelineRow = Pick<
@@ -34,7 +35,7 @@ function eventOf({ kind, level, message, source, jobId, data, at }: TimelineRow)
 /** Returns a timeline entry as the text of a server-sent event. */
 export function frameOf(row: TimelineRow): string {
   const event = eventOf(row);
-  return frame(row.seq, event.type, event);
+  return eventFrame({ id: row.seq, event: event.type, data: event });
 }
 
 export interface Resync {
@@ -48,11 +49,7 @@ export interface Resync {
  * needs no resync.
  */
 export function resyncFrame(resync: Resync): string {
-  return frame(resync.latest, 'resync', { type: 'resync', ...resync });
-}
-
-function frame(id: number | string, event: string, data: object): string {
-  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  return eventFrame({ id: resync.latest, event: 'resync', data: { type: 'resync', ...resync } });
 }
 
 function pick(data: Record<string, unknown> | null, names: string[]): Record<string, unknown> {

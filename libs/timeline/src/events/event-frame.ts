@@ -1,4 +1,5 @@
 import type { OrganizationStreamEvent } from '@muster/contracts';
+import { eventFrame } from '@muster/platform';
 import { type EventCursor, writeCursor } from './event-cursor';
 import { cursorAfter, type EventPage, type EventRow } from './read-events';
 
@@ -17,7 +18,7 @@ export function framesOf(cursor: EventCursor, { rows, next }: EventPage): EventF
     const event = eventOf(row);
     if (!event) return [];
     const id = writeCursor(at === rows.length - 1 ? next : cursorAfter(cursor, upto, row));
-    return [{ type: event.type, text: frame(id, event) }];
+    return [{ type: event.type, text: eventFrame({ id, event: event.type, data: event }) }];
   });
 }
 
@@ -27,7 +28,7 @@ export function framesOf(cursor: EventCursor, { rows, next }: EventPage): EventF
  */
 export function resyncFrameOf(cursor: EventCursor, resync: { lastEventId: string; oldest: string }): string {
   const id = writeCursor(cursor);
-  return frame(id, { type: 'resync', ...resync, latest: id });
+  return eventFrame({ id, event: 'resync', data: { type: 'resync', ...resync, latest: id } });
 }
 
 /** The data of an entry, in addition to its message. */
@@ -59,8 +60,4 @@ function eventOf({ type, agentId, jobId, workflowId, message, data, at }: EventR
     default:
       return { type, ...entryData, timestamp } as unknown as OrganizationStreamEvent;
   }
-}
-
-function frame(id: string, event: { type: string; [field: string]: unknown } | OrganizationStreamEvent): string {
-  return `id: ${id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

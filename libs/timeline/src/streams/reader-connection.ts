@@ -76,7 +76,7 @@ export class ReaderConnection {
   }
 
   /** Returns false if the connection is closed. */
-  protected write(bytes: Buffer | string): boolean {
+  write(bytes: Buffer | string): boolean {
     if (!this.open) return false;
     // The client will reconnect with its Last-Event-ID and catch up from the database as fast as it reads.
     if (this.connection.writableLength > maxUnreadBytes) {

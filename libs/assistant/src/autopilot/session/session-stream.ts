@@ -2,14 +2,14 @@ import { AsyncResource } from 'node:async_hooks';
 import type { OutgoingMessage } from 'node:http';
 import type { LastingAccess } from '@muster/access';
 import type { AutopilotEventEntity, AutopilotPause, AutopilotSessionEntity, Database } from '@muster/database';
-import type { OpenStreams, PubSub } from '@muster/platform';
+import { eventFrame, type OpenStreams, type PubSub } from '@muster/platform';
+import { ReaderConnection } from '@muster/timeline';
 import type { PresignImage } from './present-session';
 import { noSuchSession } from './session-row';
 
 const batchSize = 200;
 const pollEveryMs = 2000;
 const beatMs = 15_000;
-const maxUnreadBytes = 1024 * 1024;
 
 interface SessionRef {
   organizationId: string;
@@ -51,18 +51,10 @@ export function followSession(
   { organizationId, sessionId }: SessionRef,
   { connection, after }: { connection: OutgoingMessage; after: number },
 ): void {
+  const reader = new ReaderConnection({ organizationId, connection, access });
   let seq = after;
   let reading = false;
   let again = false;
-  let beats = 0;
-  const open = () => !connection.destroyed && !connection.writableEnded;
-  const end = () => void (open() && connection.end());
-  const checkAccess = () =>
-    void access.holds().then(
-      (holds) => holds || end(),
-      // If the database does not answer, the stream stays open and the access is checked again later.
-      () => undefined,
-    );
 
   // A notification runs in another async context. The presigned URLs depend on the context of the client's request.
   const read = AsyncResource.bind(async () => {
@@ -70,10 +62,8 @@ export function followSession(
     if (reading) return;
     reading = true;
     try {
-      while (again && open()) {
+      while (again && reader.open) {
         again = false;
-        // The client is too slow. It reconnects with Last-Event-ID and resumes there.
-        if (connection.writableLength > maxUnreadBytes) return void connection.destroy();
         const rows = await database.query<EventRow & object>(
           { organizationId },
           `SELECT seq, type, data, at FROM autopilot_event
@@ -82,7 +72,7 @@ export function followSession(
           'autopilot_events',
         );
         const frames = await Promise.all(rows.map((row) => frameOf(sessionId, row, presignImage)));
-        if (rows.length > 0 && open()) connection.write(frames.join(''));
+        if (rows.length > 0) reader.write(frames.join(''));
         seq = rows.at(-1)?.seq ?? seq;
         again ||= rows.length === batchSize;
       }
@@ -95,20 +85,13 @@ export function followSession(
 
   const stopListening = pubSub.subscribe('autopilot', (id) => void (id === sessionId && read()));
   const poll = setInterval(() => void read(), pollEveryMs);
-  const beat = setInterval(() => {
-    if (open()) connection.write(': still here\n\n');
-    beats += 1;
-    if (beats % 2 === 0) checkAccess();
-  }, beatMs);
-  const removeStream = streams.add(end);
-  const stopChecking = access.onChange(checkAccess);
-  connection.on('error', () => undefined);
-  connection.once('close', () => {
+  const beat = setInterval(() => reader.beat(), beatMs);
+  const removeStream = streams.add(() => reader.end());
+  reader.onceClosed(() => {
     stopListening();
     clearInterval(poll);
     clearInterval(beat);
     removeStream();
-    stopChecking();
   });
   void read();
 }
@@ -127,5 +110,5 @@ async function frameOf(
     },
   };
   const event = { type, sessionId, ...data, ...presented, timestamp: at.toISOString() };
-  return `id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+  return eventFrame({ id: seq, event: type, data: event });
 }
