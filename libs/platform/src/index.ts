@@ -18,6 +18,7 @@ export {
 export { type MasterKey, readMasterKeys } from './config/master-keys';
 export { Clock, type ClockReading, ServiceClock } from './context/clock';
 export { Coalescer } from './context/coalesce';
+export { holdLease } from './context/hold-lease';
 export { firstIdAt, isUuid, newId, nilId } from './context/ids';
 export { inSentence } from './context/in-sentence';
 export { Semaphore } from './context/semaphore';

@@ -19,7 +19,7 @@ import {
   noUsage,
   sumOfUsages,
 } from '@muster/models';
-import { storable, toAppError } from '@muster/platform';
+import { holdLease, storable, toAppError } from '@muster/platform';
 import { type ModelParts, openModel } from '@muster/pricing';
 import type { ToolParts } from '../tools/tool';
 import { toolsFor } from '../tools/tool-table';
@@ -43,11 +43,9 @@ export async function answerTurn(parts: ChatParts, turn: Turn, following: Follow
   const { sessionId } = turn;
   const texts: string[] = [];
   const usages: ModelUsage[] = [];
-  const beat = keepAlive(parts, turn, texts);
-  const signal = AbortSignal.any([following.left, beat.lost]);
+  let signal = following.left;
   const toolCalls: ChatToolCall[] = [];
   const end = async (status: TurnEnd['status'], failure: { error?: string; code?: string } = {}) => {
-    beat.end();
     const usage = sumOfUsages(usages);
     const turnRef = { organizationId: turn.caller.organizationId, turnId: turn.turnId };
     await endTurn(parts.database, turnRef, {
@@ -60,7 +58,14 @@ export async function answerTurn(parts: ChatParts, turn: Turn, following: Follow
     return presentUsage(usage);
   };
   try {
-    await converse(parts, turn, { ...following, texts, usages, toolCalls, signal });
+    await holdLease(
+      () => saveHeartbeat(parts, turn, texts),
+      (lost) => {
+        signal = AbortSignal.any([following.left, lost]);
+        return converse(parts, turn, { ...following, texts, usages, toolCalls, signal });
+      },
+      beatMs,
+    );
     const usage = await end('done');
     following.listener?.usage(usage);
     return { sessionId, reply: replyOf(texts), toolCalls, usage };
@@ -77,8 +82,6 @@ export async function answerTurn(parts: ChatParts, turn: Turn, following: Follow
     const usage = await end('failed', { error: failure.message, code: wireCodeOf(failure.code) });
     following.listener?.usage(usage);
     throw new AppError(failure.code, { ...failure.options, extra: { ...failure.options.extra, sessionId } });
-  } finally {
-    beat.end();
   }
 }
 
@@ -154,17 +157,11 @@ function appendText(texts: string[], round: number, piece: string): string {
   return text;
 }
 
-/** Saves the turn's heartbeat and text at an interval. Aborts `lost` if the turn was ended elsewhere. */
-function keepAlive({ database }: ChatParts, { caller, turnId }: Turn, texts: string[]) {
-  const lost = new AbortController();
-  const timer = setInterval(() => {
-    saveTurn(database, { organizationId: caller.organizationId, turnId }, [...texts]).then(
-      (isOurs) => isOurs || lost.abort(),
-      (error: unknown) => logger.warn('could not save the heartbeat of a chat turn', { err: error }),
-    );
-  }, beatMs);
-  timer.unref();
-  return { lost: lost.signal, end: () => clearInterval(timer) };
+/** Saves the turn's heartbeat and text so far. Returns false if another process has ended the turn. */
+function saveHeartbeat({ database }: ChatParts, { caller, turnId }: Turn, texts: string[]): Promise<boolean | void> {
+  return saveTurn(database, { organizationId: caller.organizationId, turnId }, [...texts]).catch((error: unknown) =>
+    logger.warn('could not save the heartbeat of a chat turn', { err: error }),
+  );
 }
 
 function presentUsage({ inputTokens, outputTokens, costMicros }: ModelUsage): ChatUsage {

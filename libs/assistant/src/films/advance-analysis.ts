@@ -4,6 +4,7 @@ import { appendTimeline } from '@muster/timeline';
 import { AppError } from '@muster/contracts';
 import type { Database, Transaction, VideoAnalysisEntity } from '@muster/database';
 import { jpegUrl, maxPictureBytes, ModelFault, type ModelUsage, noUsage, sumOfUsages } from '@muster/models';
+import { holdLease } from '@muster/platform';
 import { findModel, type ModelParts } from '@muster/pricing';
 import type { ObjectStorage } from '@muster/storage';
 import { createWorkflow, maxRecordingBytes, prepareUpload, readRecording, type Step } from '@muster/workflows';
@@ -34,6 +35,8 @@ const framesPerQuestion = 40;
 const framesTimeoutMs = 20 * 60_000;
 const pollMs = 1000;
 const attempts = 5;
+/** Duration of a lease, in milliseconds. */
+const leaseMsOf = (modelMs: number) => modelMs + 60_000;
 const framesScript = readFileSync(join(__dirname, 'take-frames.py'), 'utf8');
 const log = new Logger('video analysis');
 
@@ -65,25 +68,17 @@ function stepOf(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
   }
 }
 
-/** Renews the lease during a model call, which can wait long for a busy model. Returns a function that stops this. */
-function renewLease({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisRow): () => Promise<unknown> {
-  const leaseMs = modelMs + 60_000;
-  let last: Promise<unknown> = Promise.resolve();
-  const renewal = setInterval(() => {
-    last = database
-      .queryUnflushed(
-        'system',
-        `UPDATE video_analysis SET due_at = muster_now() + $3 * interval '1 millisecond'
-         WHERE id = $1 AND turn = $2`,
-        [id, turn, leaseMs],
-        'renew_analysis',
-      )
-      .catch((error: Error) => log.warn(`the lease of video analysis ${id} could not be renewed: ${error.message}`));
-  }, leaseMs / 3);
-  return () => {
-    clearInterval(renewal);
-    return last;
-  };
+/** Renews the lease during a model call, which can wait long for a busy model. */
+async function renewLease({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisRow): Promise<void> {
+  await database
+    .queryUnflushed(
+      'system',
+      `UPDATE video_analysis SET due_at = muster_now() + $3 * interval '1 millisecond'
+       WHERE id = $1 AND turn = $2`,
+      [id, turn, leaseMsOf(modelMs)],
+      'renew_analysis',
+    )
+    .catch((error: Error) => log.warn(`the lease of video analysis ${id} could not be renewed: ${error.message}`));
 }
 
 async function takeLease({ database, modelMs }: AnalysisParts, id: string): Promise<AnalysisRow | null> {
@@ -91,7 +86,7 @@ async function takeLease({ database, modelMs }: AnalysisParts, id: string): Prom
     'system',
     `UPDATE video_analysis SET turn = turn + 1, status = 'running', due_at = muster_now() + $2 * interval '1 millisecond'
      WHERE id = $1 AND due_at <= muster_now() RETURNING *`,
-    [id, modelMs + 60_000],
+    [id, leaseMsOf(modelMs)],
   );
   return row ?? null;
 }
@@ -227,13 +222,12 @@ async function askNext(parts: AnalysisParts, row: AnalysisRow): Promise<Next> {
   const before = row.seen as SeenStep[];
   const recorded = events && (await stepsIn(events).catch(() => null));
   const hidden = await hideSecrets(parts, row);
-  const release = renewLease(parts, row);
-  try {
-    const { steps, usage } = await askAboutFrames(model, { name, hint, events: recorded, before, frames }, hidden);
-    return seenNext(row, { steps, usage: sumOfUsages([stored.usage, usage]), frames: frames.length });
-  } finally {
-    await release();
-  }
+  const { steps, usage } = await holdLease(
+    () => renewLease(parts, row),
+    () => askAboutFrames(model, { name, hint, events: recorded, before, frames }, hidden),
+    leaseMsOf(parts.modelMs) / 3,
+  );
+  return seenNext(row, { steps, usage: sumOfUsages([stored.usage, usage]), frames: frames.length });
 }
 
 function seenNext(

@@ -2,8 +2,7 @@ import { revokeAgentKeys } from '@muster/access';
 import type { Transaction } from '@muster/database';
 import { Logger } from '@nestjs/common';
 import { appendTimeline } from '@muster/timeline';
-import { leaseMs } from './hold-lease';
-import { describeWithin, machineColumns, machineOf } from './machine-of';
+import { describeWithin, leaseMs, machineColumns, machineOf } from './machine-of';
 import {
   backoffMs,
   type ControlLimits,

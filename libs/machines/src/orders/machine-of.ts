@@ -4,6 +4,12 @@ import { type Clock, within } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { Machine, MachineDescription, MachineProvider } from '@muster/vm';
 
+/**
+ * Duration of a lease in milliseconds. If a process dies while it executes an order, another process continues the
+ * order after this time. That process reads the machine's state before it acts.
+ */
+export const leaseMs = 15_000;
+
 export interface MachineRow extends Pick<
   AgentEntity,
   'organizationId' | 'status' | 'provider' | 'providerRef' | 'providerConfig'

@@ -1,8 +1,8 @@
 import type { AgentControlEntity, AgentEntity } from '@muster/database';
+import { holdLease } from '@muster/platform';
 import { type Machine, MachineError, type MachineProvider, type MachineState } from '@muster/vm';
 import { appendTimeline } from '@muster/timeline';
-import { holdLease, leaseMs } from './hold-lease';
-import { describeWithin, type MachineRow } from './machine-of';
+import { describeWithin, leaseMs, type MachineRow } from './machine-of';
 import type { MachineParts } from './wake-machine';
 
 export interface ControlLimits {
@@ -47,15 +47,16 @@ export function withLease<T>(
   { agentId, status, attempt }: Order,
   work: () => Promise<T>,
 ): Promise<T> {
-  const renew = () =>
-    database.query(
+  const renew = async () => {
+    await database.query(
       'system',
       `UPDATE agent_control SET next_try_at = muster_now() + $4 * interval '1 millisecond'
        WHERE agent_id = $1 AND status = $2 AND attempt = $3`,
       [agentId, status, attempt, leaseMs],
       'renew_control',
     );
-  return holdLease(renew, work);
+  };
+  return holdLease(renew, work, leaseMs / 3);
 }
 
 /** Records that the provider accepted the order. If the agent has another order by now, nothing changes. */

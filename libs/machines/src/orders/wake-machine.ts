@@ -1,12 +1,11 @@
 import type { AgentStatus } from '@muster/contracts';
 import type { AgentEntity, AgentWakeEntity, Database, Transaction } from '@muster/database';
-import { type Clock, within } from '@muster/platform';
+import { type Clock, holdLease, within } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
 import { appendTimeline } from '@muster/timeline';
 import { endedBootsSql } from '../life/ended-boots';
-import { holdLease, leaseMs } from './hold-lease';
-import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
+import { describeWithin, leaseMs, machineColumns, machineOf, type MachineRow } from './machine-of';
 import { isOn } from '../life/agent-life';
 import { moveAgent } from '../life/move-agent';
 import { announceReady, cancelWake, endWake, recordFailedWake } from '../life/wakes';
@@ -127,7 +126,7 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
     // An earlier attempt may have started the machine although its answer was lost, so the machine's state is read
     // first.
     const known = attempt > 1 || wasSilent ? await describeWithin(provider, machine, describeLimitMs) : null;
-    const withLease = (work: () => Promise<void>) => holdLease(() => renewClaim(parts, claimed), work);
+    const withLease = (work: () => Promise<void>) => holdLease(() => renewClaim(parts, claimed), work, leaseMs / 3);
     if (wasSilent && known?.state === 'running') await withLease(() => rebootSilent(parts, claimed));
     else if (known?.state !== 'running' && known?.state !== 'starting') await withLease(() => provider.start(machine));
   } catch (error) {
@@ -172,8 +171,8 @@ async function rebootSilent({ database, machines, keyRing, clock }: MachineParts
 }
 
 /** Renews the process's claim on the wake, unless another process has taken over the wake. */
-function renewClaim({ database }: MachineParts, { wakeId, attempt }: Claimed): Promise<unknown> {
-  return database.query(
+async function renewClaim({ database }: MachineParts, { wakeId, attempt }: Claimed): Promise<void> {
+  await database.query(
     'system',
     `UPDATE agent_wake SET next_try_at = LEAST(deadline, muster_now() + $3 * interval '1 millisecond')
      WHERE id = $1 AND state = 'open' AND attempt = $2`,

@@ -3,7 +3,7 @@ import { AppError } from '@muster/contracts';
 import type { AutopilotTask, PageLooked } from '@muster/contracts';
 import { Database, isDatabaseUnavailable } from '@muster/database';
 import { maxPictureBytes, ModelAborted, ModelFault, Models, type ModelUsage } from '@muster/models';
-import { Clock, newId, type ReceivedMessage } from '@muster/platform';
+import { Clock, holdLease, newId, type ReceivedMessage } from '@muster/platform';
 import { openModel } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
@@ -31,7 +31,6 @@ import { namesOf, stepAt, taskOf, type Work } from './work';
 
 /** Lease on a model request, in ms. The process that calls the model renews it, so it expires if the process dies. */
 const leaseMs = 20_000;
-const renewEveryMs = 5000;
 
 /** A leased model request: a question about a step, or if `question` is null, a request for the session's task. */
 interface ModelRequest {
@@ -89,42 +88,44 @@ export class Autopilot {
     });
   }
 
-  private async ask({ token, session, question }: ModelRequest): Promise<void> {
-    const { id: sessionId, organizationId, agentId } = session;
-    const ended = new AbortController();
-    const renewal = setInterval(() => {
-      this.renew(sessionId, token).then(
-        (held) => held || ended.abort(),
-        () => undefined,
-      );
-    }, renewEveryMs);
+  private async ask(request: ModelRequest): Promise<void> {
+    const { token, session } = request;
     let result: ModelResult;
     // Null if no model was called.
     let usage: ModelUsage | null = null;
     try {
-      const caller = { organizationId, agentId, sessionId, purpose: 'autopilot' as const };
-      const { database, keyRing, models, clock } = this;
-      const model = await openModel({ database, keyRing, models, clock }, caller);
-      const hidden = await hideSecrets({ database, keyRing }, { organizationId, agentId });
-      if (question) {
-        const { screenshotKey } = question.look;
-        const limits = { maxBytes: maxPictureBytes };
-        const picture = screenshotKey ? await this.storage.get(screenshotKey, limits).catch(() => null) : null;
-        const answer = await askStep(model, hidden.deep(question), { picture, signal: ended.signal });
-        [result, usage] = [{ step: answer.value }, answer.usage];
-      } else {
-        const written = await writeTask(model, hidden.text(session.intent!));
-        [result, usage] = [{ task: written.task }, written.usage];
-      }
+      [result, usage] = await holdLease(
+        () => this.renew(session.id, token),
+        (lost) => this.callModel(request, lost),
+        leaseMs / 4,
+      );
     } catch (error) {
       if (error instanceof ModelAborted) return;
       if (!(error instanceof AppError)) throw error;
       if (error instanceof ModelFault) usage = error.usage;
       result = { fault: error };
-    } finally {
-      clearInterval(renewal);
     }
-    await this.handle(sessionId, (work) => applyModelResult(work, { token, result, usage }));
+    await this.handle(session.id, (work) => applyModelResult(work, { token, result, usage }));
+  }
+
+  private async callModel(
+    { session, question }: ModelRequest,
+    signal: AbortSignal,
+  ): Promise<[ModelResult, ModelUsage]> {
+    const { database, keyRing, models, clock } = this;
+    const { id: sessionId, organizationId, agentId, intent } = session;
+    const caller = { organizationId, agentId, sessionId, purpose: 'autopilot' as const };
+    const model = await openModel({ database, keyRing, models, clock }, caller);
+    const hidden = await hideSecrets({ database, keyRing }, { organizationId, agentId });
+    if (!question) {
+      const { task, usage } = await writeTask(model, hidden.text(intent!));
+      return [{ task }, usage];
+    }
+    const { screenshotKey } = question.look;
+    const limits = { maxBytes: maxPictureBytes };
+    const picture = screenshotKey ? await this.storage.get(screenshotKey, limits).catch(() => null) : null;
+    const answer = await askStep(model, hidden.deep(question), { picture, signal });
+    return [{ step: answer.value }, answer.usage];
   }
 
   private async renew(sessionId: string, token: string): Promise<boolean> {

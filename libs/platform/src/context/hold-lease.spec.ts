@@ -13,8 +13,9 @@ describe('a lease that is held', () => {
       renewals += 1;
       throw new Error('no database');
     };
-    const work = async () => {
+    const work = async (lost: AbortSignal) => {
       await waitFor('some renewals', () => renewals > 2);
+      expect(lost.aborted).toBe(false);
       return 'done';
     };
     expect(await holdLease(renew, work, 5)).toBe('done');
@@ -22,6 +23,16 @@ describe('a lease that is held', () => {
     expect([underWay, most]).toEqual([0, 1]);
     await sleep(50);
     expect(renewals).toBe(until);
+  });
+
+  it('the signal of a lease aborts if a renewal finds that another process has the lease', async () => {
+    const answers = [true, undefined, false];
+    const renew = jest.fn(() => Promise.resolve(answers.shift()));
+    const work = async (lost: AbortSignal) => {
+      await waitFor('the loss of the lease', () => lost.aborted);
+      return renew.mock.calls.length;
+    };
+    expect(await holdLease(renew, work, 5)).toBeGreaterThanOrEqual(3);
   });
 
   it('a lease ends with the error of the failed work', async () => {
