@@ -1,5 +1,5 @@
 import type { APIError } from 'openai';
-import { OutboundRefused, type Semaphore } from '@muster/platform';
+import { OutboundRefused, retryAfterMs, type Semaphore } from '@muster/platform';
 import { ModelAborted, ModelFault, nonsense } from './model-fault';
 
 export interface TryParts {
@@ -131,8 +131,8 @@ function classifyFailure(
     return { fault: new ModelFault('unreachable', 'The model could not be reached.'), delayMs };
   }
   const fault = new ModelFault(status === 429 ? 'busy' : 'status', `The model answered ${status}${codeOf(error)}.`);
-  const isAgain = status === 408 || status === 429 || status >= 500;
-  return { fault, delayMs: isAgain ? (retryAfterMs((error as APIError).headers) ?? delayMs) : null };
+  if (status !== 408 && status !== 429 && status < 500) return { fault, delayMs: null };
+  return { fault, delayMs: retryAfterMs((error as APIError).headers?.get('retry-after'), Date.now()) ?? delayMs };
 }
 
 /** Returns the code or the type of an error. Its message is left out, because it may repeat a prompt or a key. */
@@ -140,14 +140,6 @@ function codeOf(error: unknown): string {
   const { code, type } = error as { code?: unknown; type?: unknown };
   const name = [code, type].find((each) => typeof each === 'string' && /^[a-z][\w.-]{0,59}$/i.test(each));
   return name === undefined ? '' : ` (${String(name)})`;
-}
-
-/** Reads Retry-After, which contains seconds or a date. */
-function retryAfterMs(headers: Headers | undefined): number | null {
-  const after = headers?.get('retry-after');
-  if (!after) return null;
-  const ms = /^\d+(\.\d+)?$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now();
-  return Number.isNaN(ms) ? null : Math.max(ms, 0);
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -51,6 +51,7 @@ export { UnparsedBody } from './http/bodies/unparsed-body';
 export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';
 export { pagePolicy } from './http/security-headers';
 export { hasHalfPair, storable } from './http/bodies/text-faults';
+export { retryAfterMs } from './http/retry-after';
 export { eventFrame, OpenStreams } from './http/streams';
 export { checkBody } from './http/bodies/validation';
 export { AppLoops } from './loops/app-loops';

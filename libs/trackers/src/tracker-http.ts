@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TrackerName } from '@muster/contracts';
-import { type Outbound, OutboundFailed, OutboundRefused } from '@muster/platform';
+import { type Outbound, OutboundFailed, OutboundRefused, retryAfterMs } from '@muster/platform';
 import { ItemGone, TrackerBusy, TrackerClosed, TrackerRefused } from './tracker-errors';
 
 export interface TrackerAnswer {
@@ -96,11 +96,11 @@ interface FailedResponse {
 
 function errorOf({ tracker, status, headers, about, errorText }: FailedResponse): Error {
   const message = `${tracker} answered ${status}${errorText}`;
-  const retryAfterMs = retryAfterOf(headers);
+  const delayMs = requestedDelay(headers);
   const hasLimitHeader = headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined;
   const isLimit = status === 403 && (hasLimitHeader || /rate limit/i.test(errorText));
-  if (status === 429 || isLimit) return new TrackerBusy(message, retryAfterMs ?? 60_000, true);
-  if (status === 408 || status >= 500) return new TrackerBusy(message, retryAfterMs);
+  if (status === 429 || isLimit) return new TrackerBusy(message, delayMs ?? 60_000, true);
+  if (status === 408 || status >= 500) return new TrackerBusy(message, delayMs);
   if (status === 401 || status === 403) return new TrackerClosed(message);
   const isMissing = status === 404 || status === 410 || (status >= 300 && status < 400);
   if (isMissing && about === 'scope') return new TrackerClosed(message);
@@ -109,17 +109,9 @@ function errorOf({ tracker, status, headers, about, errorText }: FailedResponse)
 }
 
 /** Reads the requested delay: seconds or a date in Retry-After, or the time at which the rate limit is reset. */
-function retryAfterOf(headers: IncomingHttpHeaders): number | null {
-  const after = headers['retry-after'];
-  const reset = Number(headers['x-ratelimit-reset']);
+function requestedDelay(headers: IncomingHttpHeaders): number | null {
   const now = Date.now();
-  const ms =
-    after !== undefined
-      ? /^\d+$/.test(after)
-        ? Number(after) * 1000
-        : Date.parse(after) - now
-      : reset > 0
-        ? reset * 1000 - now
-        : NaN;
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), maxRetryAfterMs);
+  const reset = Number(headers['x-ratelimit-reset']);
+  const ms = retryAfterMs(headers['retry-after'], now) ?? (reset > 0 ? Math.max(reset * 1000 - now, 0) : null);
+  return ms === null ? null : Math.min(ms, maxRetryAfterMs);
 }
