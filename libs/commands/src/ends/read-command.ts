@@ -17,7 +17,7 @@ export async function readCommandStatus(
   kinds: readonly CommandKind[],
 ): Promise<CommandStatus> {
   const { organizationId, agentId, commandId } = commandRef;
-  const [row] = await database.query<Pick<AgentCommandEntity, 'status' | 'output' | 'error' | 'errorCode'>>(
+  const [row] = await database.query<CommandStatusRow>(
     { organizationId },
     `SELECT status, output, error, error_code FROM agent_command
      WHERE id = $1 AND agent_id = $2 AND organization_id = $3 AND kind = ANY($4)`,
@@ -25,7 +25,12 @@ export async function readCommandStatus(
     'command_status',
   );
   if (!row) throw await noSuchAgentOrCommand(database, organizationId, agentId);
-  const { status, output, error, errorCode: code } = row;
+  return commandStatusOf(row);
+}
+
+export type CommandStatusRow = Pick<AgentCommandEntity, 'status' | 'output' | 'error' | 'errorCode'>;
+
+export function commandStatusOf({ status, output, error, errorCode: code }: CommandStatusRow): CommandStatus {
   return {
     status,
     ...(output === null ? {} : { output }),

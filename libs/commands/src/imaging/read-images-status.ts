@@ -3,7 +3,7 @@ import type { ConvertedImage, ImagingImage, ImagingImagesOutput, ImagingImagesSt
 import type { AgentCommandEntity, Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 import type { CommandRef } from '../ends/receive-result';
-import { noSuchAgentOrCommand } from '../ends/read-command';
+import { commandStatusOf, type CommandStatusRow, noSuchAgentOrCommand } from '../ends/read-command';
 import { imagingKey, type ImagingCommand } from './imaging-keys';
 
 const lifetimeSeconds = 3600;
@@ -20,10 +20,8 @@ interface ImageReport {
   code?: unknown;
 }
 
-type Row = Pick<AgentCommandEntity, 'id' | 'organizationId' | 'status' | 'output' | 'error' | 'errorCode'> & {
-  patimageid: string;
-  images: ImagingImage[];
-};
+type Row = CommandStatusRow &
+  Pick<AgentCommandEntity, 'id' | 'organizationId'> & { patimageid: string; images: ImagingImage[] };
 
 /**
  * Returns the status of a conversion, with URLs for each image. The worker's result contains only ordinals and numbers,
@@ -45,14 +43,9 @@ export async function readImagesStatus(
     'images_status',
   );
   if (!row) throw await noSuchAgentOrCommand(database, organizationId, agentId);
-  const { status, output, error, errorCode: code } = row;
-  const reports = output === null ? null : readReports(output);
-  return {
-    status,
-    ...(reports ? { output: await presentOutput(storage, row, reports) } : {}),
-    ...(error === null ? {} : { error }),
-    ...(code === null ? {} : { code }),
-  };
+  const { output: _, ...status } = commandStatusOf(row);
+  const reports = row.output === null ? null : readReports(row.output);
+  return { ...status, ...(reports ? { output: await presentOutput(storage, row, reports) } : {}) };
 }
 
 function readReports(output: string): Map<number, ImageReport> | null {

@@ -1,6 +1,7 @@
 import { AppError, type CommandStatus } from '@muster/contracts';
-import type { AgentCommandEntity, Database } from '@muster/database';
+import type { Database } from '@muster/database';
 import { type PubSub, within } from '@muster/platform';
+import { commandStatusOf, type CommandStatusRow } from '../commands/read-command';
 
 const pollIntervalMs = 500;
 
@@ -41,7 +42,7 @@ async function readCommand(
   database: Database,
   { organizationId, agentId, commandId }: { organizationId: string; agentId: string; commandId: string },
 ): Promise<CommandStatus> {
-  const [row] = await database.query<Pick<AgentCommandEntity, 'status' | 'output' | 'error' | 'errorCode'>>(
+  const [row] = await database.query<CommandStatusRow>(
     { organizationId },
     `SELECT status, output, error, error_code FROM agent_command
      WHERE id = $1 AND agent_id = $2 AND organization_id = $3`,
@@ -49,11 +50,5 @@ async function readCommand(
     'awaited_command',
   );
   if (!row) throw new AppError('not_found', { detail: 'The command was deleted.' });
-  const { status, output, error, errorCode } = row;
-  return {
-    status,
-    ...(output === null ? {} : { output }),
-    ...(error === null ? {} : { error }),
-    ...(errorCode === null ? {} : { code: errorCode }),
-  };
+  return commandStatusOf(row);
 }
