@@ -73,6 +73,7 @@ export { HandlesJob, ProcessesQueue, QueueProcessor } from './queues/queue-proce
 export { QueueRates } from './queues/queue-rates';
 export { catalogueFaults } from './queues/queue.module';
 export { RedisConnections } from './queues/redis-connections';
+export { watchFor } from './queues/watch-for';
 export { runApp, type RunOptions } from './run-app';
 export {
   type EndedSpan,

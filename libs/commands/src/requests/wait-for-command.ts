@@ -1,9 +1,7 @@
 import { AppError, type CommandStatus } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { type PubSub, within } from '@muster/platform';
+import { type PubSub, watchFor } from '@muster/platform';
 import { commandStatusOf, type CommandStatusRow } from '../commands/read-command';
-
-const pollIntervalMs = 500;
 
 interface Wait {
   waitMs: number;
@@ -22,20 +20,11 @@ export async function waitForCommand(
   { waitMs, signal, seenLength }: Wait,
 ): Promise<CommandStatus> {
   const over = AbortSignal.any([AbortSignal.timeout(waitMs), ...(signal ? [signal] : [])]);
-  let notify: (() => void) | undefined;
-  const unsubscribe = pubSub.subscribe('command', (id) => id === agentId && notify?.());
-  try {
-    for (;;) {
-      const notified = new Promise<void>((resolve) => (notify = resolve));
-      const found = await readCommand(database, { organizationId, agentId, commandId });
-      const isNews = seenLength !== undefined && (found.output ?? '').length !== seenLength;
-      if (found.status !== 'pending' || isNews || over.aborted) return found;
-      // A notification can be lost, so the command is also polled.
-      await within(pollIntervalMs, notified, () => undefined, over);
-    }
-  } finally {
-    unsubscribe();
-  }
+  return watchFor(
+    { pubSub, topic: 'command', id: agentId, pollMs: 500, signal: over },
+    () => readCommand(database, { organizationId, agentId, commandId }),
+    ({ status, output = '' }) => status !== 'pending' || (seenLength !== undefined && output.length !== seenLength),
+  );
 }
 
 async function readCommand(

@@ -1,11 +1,9 @@
 import { AppError, noSuch, type QuestionForWorker } from '@muster/contracts';
 import type { Database, QuestionEntity } from '@muster/database';
-import { type PubSub, within } from '@muster/platform';
+import { type PubSub, watchFor } from '@muster/platform';
 import { isSealedText, type KeyRing, openText } from '@muster/vault';
 import { codeAssociatedData } from './answer-question';
 import type { Reporter } from '../reports/reporter';
-
-const pollMs = 1000;
 
 export interface AwaitParts {
   database: Database;
@@ -23,19 +21,12 @@ export async function awaitAnswer(
   { jobId, questionId, waitMs, signal }: { jobId: string; questionId: string; waitMs: number; signal: AbortSignal },
 ): Promise<QuestionForWorker> {
   const over = AbortSignal.any([AbortSignal.timeout(waitMs), signal]);
-  let notify: (() => void) | undefined;
-  const unsubscribe = pubSub.subscribe('job', (id) => id === jobId && notify?.());
-  try {
-    for (;;) {
-      const notified = new Promise<void>((resolve) => (notify = resolve));
-      const row = await readQuestion(database, reporter, { jobId, questionId });
-      if (row.status !== 'open' || waitMs === 0 || over.aborted) return presentForWorker(row, keyRing);
-      // A notification can be lost, so the question is also polled.
-      await within(pollMs, notified, () => undefined, over);
-    }
-  } finally {
-    unsubscribe();
-  }
+  const question = await watchFor(
+    { pubSub, topic: 'job', id: jobId, pollMs: 1000, signal: over },
+    () => readQuestion(database, reporter, { jobId, questionId }),
+    ({ status }) => status !== 'open' || waitMs === 0,
+  );
+  return presentForWorker(question, keyRing);
 }
 
 type Read = Pick<

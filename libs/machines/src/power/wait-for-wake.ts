@@ -1,6 +1,6 @@
 import { type AgentStatus, AppError } from '@muster/contracts';
 import type { AgentWakeEntity, Database } from '@muster/database';
-import { type PubSub, within } from '@muster/platform';
+import { type PubSub, watchFor } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
 
 interface WakeEnd {
@@ -16,7 +16,6 @@ export interface AwaitedWake {
   jobId: string;
 }
 
-const pollIntervalMs = 500;
 /** Milliseconds for which the wait continues after the wake's deadline, in case no process ends the wake in time. */
 const patienceMs = 15_000;
 
@@ -50,24 +49,15 @@ async function waitForWake(
   wake: { organizationId: string; agentId: string; wakeId: string },
   signal: AbortSignal,
 ): Promise<WakeEnd | null> {
-  let notify: (() => void) | undefined;
-  const unsubscribe = pubSub.subscribe('agent', (id) => id === wake.agentId && notify?.());
-  try {
-    while (!signal.aborted) {
-      const notified = new Promise<void>((resolve) => (notify = resolve));
-      const [row] = await database.query<Pick<AgentWakeEntity, 'state' | 'error'>>(
-        { organizationId: wake.organizationId },
-        'SELECT state, error FROM agent_wake WHERE id = $1',
-        [wake.wakeId],
-        'wake_state',
-      );
-      if (!row) return { state: 'cancelled', error: 'the agent was deleted' };
-      if (row.state !== 'open') return { state: row.state, error: row.error };
-      // A notification can be lost, so the wake is also polled.
-      await within(pollIntervalMs, notified, () => undefined, signal);
-    }
-    return null;
-  } finally {
-    unsubscribe();
-  }
+  const readEnd = async (): Promise<WakeEnd | null> => {
+    const [row] = await database.query<Pick<AgentWakeEntity, 'state' | 'error'>>(
+      { organizationId: wake.organizationId },
+      'SELECT state, error FROM agent_wake WHERE id = $1',
+      [wake.wakeId],
+      'wake_state',
+    );
+    if (!row) return { state: 'cancelled', error: 'the agent was deleted' };
+    return row.state === 'open' ? null : { state: row.state, error: row.error };
+  };
+  return watchFor({ pubSub, topic: 'agent', id: wake.agentId, pollMs: 500, signal }, readEnd, (end) => end !== null);
 }
