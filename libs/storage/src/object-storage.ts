@@ -16,6 +16,7 @@ export const objectProxyPath = '/objects';
 export const objectSigningHost = 'objects.muster.internal';
 /** Maximum size in bytes of an object that the service forwards. */
 export const maxProxiedBytes = 100 * 1024 * 1024;
+const deleteConcurrency = 8;
 
 /**
  * Reads and writes the bucket. The SDK is loaded at the first use, because it is large and most requests do not need
@@ -132,6 +133,15 @@ export class ObjectStorage implements OnApplicationShutdown {
   async delete(key: string): Promise<void> {
     const { sdk, client } = await this.connect();
     await client.send(new sdk.DeleteObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
+  }
+
+  /** Deletes objects, a few at the same time. */
+  async deleteAll(keys: readonly string[]): Promise<void> {
+    const waiting = [...keys];
+    const work = async () => {
+      for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) await this.delete(key);
+    };
+    await Promise.all(Array.from({ length: deleteConcurrency }, work));
   }
 
   /** Presigns a URL that reads the object without credentials. A browser shows images and saves anything else. */

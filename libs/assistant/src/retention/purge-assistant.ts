@@ -5,7 +5,6 @@ import type { ObjectStorage } from '@muster/storage';
 import { frameKey } from '../films/analysis-row';
 
 const rowBatchSize = 100;
-const deleteConcurrency = 8;
 
 interface Parts {
   database: Database;
@@ -34,7 +33,10 @@ export async function purgeAssistant(
   };
 }
 
-/** Deletes a batch of rows that are older than a time. Returns their number. */
+/**
+ * Deletes a batch of rows that are older than a time. Returns their number. Stored objects are deleted before their rows:
+ * a remaining row is found again, but an object without a row never would be.
+ */
 type Drop = (parts: Parts, organizationId: string, before: Date) => Promise<number>;
 
 /** The steps, attempts and events of a session are deleted with it. */
@@ -71,7 +73,7 @@ const dropFilms: Drop = async ({ database, storage }, organizationId, before) =>
   const frames = old.flatMap(({ id, frames: count }) =>
     Array.from({ length: count }, (_, at) => frameKey({ organizationId, id }, at + 1)),
   );
-  await deleteObjects(storage, frames);
+  await storage.deleteAll(frames);
   await database.query(
     'system',
     'DELETE FROM video_analysis WHERE id = ANY($1) AND organization_id = $2',
@@ -89,7 +91,7 @@ const dropUploads: Drop = async ({ database, storage }, organizationId, before) 
     'old_film_uploads',
   );
   const keys = old.map(({ uploadKey }) => uploadKey);
-  await deleteObjects(storage, keys);
+  await storage.deleteAll(keys);
   await database.query(
     'system',
     'DELETE FROM film_upload WHERE upload_key = ANY($1) AND organization_id = $2',
@@ -98,12 +100,3 @@ const dropUploads: Drop = async ({ database, storage }, organizationId, before) 
   );
   return old.length;
 };
-
-/** Deletes objects before their rows: a remaining row is found again, but an object without a row never would be. */
-async function deleteObjects(storage: ObjectStorage, keys: readonly string[]): Promise<void> {
-  const waiting = [...keys];
-  const work = async () => {
-    for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) await storage.delete(key);
-  };
-  await Promise.all(Array.from({ length: deleteConcurrency }, work));
-}

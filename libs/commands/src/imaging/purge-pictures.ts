@@ -4,7 +4,6 @@ import type { Round } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 
 const rowBatchSize = 200;
-const deleteConcurrency = 8;
 
 /** SQL conditions for the images to delete. An index exists for each condition. */
 const kinds = {
@@ -46,11 +45,7 @@ async function deletePage(
     [organizationId, before, rowBatchSize],
     `old_pictures_of_${kind}`,
   );
-  const waiting = [...old];
-  const work = async () => {
-    for (let row = waiting.pop(); row; row = waiting.pop()) await storage.delete(row.storageKey);
-  };
-  await Promise.all(Array.from({ length: deleteConcurrency }, work));
+  await storage.deleteAll(old.map(({ storageKey }) => storageKey));
   await database.query(
     'system',
     'DELETE FROM artifact WHERE id = ANY($1) AND organization_id = $2',

@@ -50,11 +50,7 @@ export async function removeObjects(
     );
     if (rows.length === 0) return { removed };
     const keys = rows.map(({ storageKey }) => storageKey);
-    const waiting = [...keys];
-    const work = async () => {
-      for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) await storage.delete(key);
-    };
-    await Promise.all(Array.from({ length: 8 }, work));
+    await storage.deleteAll(keys);
     await database.query('system', 'DELETE FROM object_removal WHERE storage_key = ANY($1) AND last_arrival_at <= $2', [
       keys,
       now,
