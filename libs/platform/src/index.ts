@@ -61,7 +61,7 @@ export { RecoveryHold } from './loops/recovery-hold';
 export { purge } from './loops/purge';
 export { Round, type RoundOptions, type RowFailure } from './loops/round';
 export { refreshRollups } from './loops/refresh-rollups';
-export { sweep, type Sweep, type SweepCounts } from './loops/sweep';
+export { firstCursor, sweep, type Sweep, type SweepCounts, type TimedCursor } from './loops/sweep';
 export { createLogger, hideCredentials, NestLogger } from './operations/logger';
 export { Metrics } from './operations/metrics';
 export { Periodic } from './operations/periodic';

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@muster/contracts';
 import type { AgentCommandEntity, Database, Transaction } from '@muster/database';
-import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
+import { firstCursor, Round, sweep, type SweepCounts, type TimedCursor } from '@muster/platform';
 import { failRecordingsOf } from './apply-recording-result';
 import { type EndedCommand, endedColumns, forgetSealed } from '../command/ended-command';
 import { recordEnded } from './record-actions';
@@ -29,13 +29,6 @@ export async function failCommand(
   });
 }
 
-interface Overdue extends Pick<AgentCommandEntity, 'id'> {
-  /** Time as text in microseconds, because a Date has only milliseconds. */
-  at: string;
-}
-
-const first: Overdue = { id: nilId, at: '-infinity' };
-
 /** Fails commands past their deadlines. Run commands are left out, because a run ends with its job. */
 export function failOverdueCommands(
   database: Database,
@@ -45,13 +38,13 @@ export function failOverdueCommands(
     name: 'commands',
     outcomes: ['failed'],
     atOnce: 8,
-    candidates: (after: Overdue | null, limit) =>
-      database.query<Overdue & object>(
+    candidates: (after: TimedCursor | null, limit) =>
+      database.query<TimedCursor & object>(
         'system',
         `SELECT id, deadline::text AS at FROM agent_command
          WHERE status = 'pending' AND deadline <= muster_now() AND kind <> 'run' AND (deadline, id) > ($1::timestamptz, $2::uuid)
          ORDER BY deadline, id LIMIT $3`,
-        [(after ?? first).at, (after ?? first).id, limit],
+        [(after ?? firstCursor).at, (after ?? firstCursor).id, limit],
         'overdue_commands',
       ),
     settle: async ({ id }) => ((await database.transaction('system', (tx) => failIfOverdue(tx, id))) ? 'failed' : null),

@@ -1,7 +1,7 @@
 import { inSql, isOff, moveAgent, offStatuses, onStatuses } from '@muster/machines';
 import { appendTimeline } from '@muster/timeline';
 import type { AgentEntity, Database, JobEntity, Transaction } from '@muster/database';
-import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
+import { firstCursor, Round, sweep, type SweepCounts, type TimedCursor } from '@muster/platform';
 import { issueStop, stopDeadlineMs, stopGraceMs } from './cancel-job';
 import { finishJob } from './finish-job';
 import { jobEntry } from '../launch/insert-job';
@@ -40,7 +40,7 @@ export function escalateCancels(
   now: Date,
   round = new Round('escalate cancels'),
 ): Promise<SweepCounts<CancelOutcome>> {
-  return sweep<Candidate, CancelOutcome>(round, {
+  return sweep<TimedCursor, CancelOutcome>(round, {
     name: 'cancels',
     outcomes: ['confirmed', 'killed', 'rebooted'],
     candidates: (after, limit) => candidatesAfter(database, { after, limit, now }),
@@ -51,23 +51,16 @@ export function escalateCancels(
 
 type CancelOutcome = 'confirmed' | 'killed' | 'rebooted';
 
-interface Candidate extends Pick<JobEntity, 'id'> {
-  /**
-   * Time of the cancel request as text, because a Date has no microseconds. The jobs of a batch share this time, so it
-   * must compare exactly.
-   */
-  at: string;
-}
-
 /**
  * Selects the next jobs with an unconfirmed cancel. Cancels that can only wait are left out, because a page full of
  * them would hide the others.
  */
 function candidatesAfter(
   database: Database,
-  { after, limit, now }: { after: Candidate | null; limit: number; now: Date },
-): Promise<Candidate[]> {
-  return database.query<Candidate & object>(
+  { after, limit, now }: { after: TimedCursor | null; limit: number; now: Date },
+): Promise<TimedCursor[]> {
+  const { at, id } = after ?? firstCursor;
+  return database.query<TimedCursor & object>(
     'system',
     `SELECT j.id, j.cancel_requested_at::text AS at FROM job j JOIN agent a ON a.id = j.agent_id
      WHERE j.cancel_requested_at IS NOT NULL AND j.status IN ('queued', 'running')
@@ -76,7 +69,7 @@ function candidatesAfter(
        AND (j.cancel_step < 2 OR (j.cancel_step = 2 AND a.provider <> 'external')
             OR a.status IN ${inSql([...offStatuses, ...onStatuses])})
      ORDER BY j.cancel_requested_at, j.id LIMIT $6`,
-    [after?.at ?? '-infinity', after?.id ?? nilId, now, stopGraceMs, stopDeadlineMs / 2, limit],
+    [at, id, now, stopGraceMs, stopDeadlineMs / 2, limit],
   );
 }
 

@@ -1,6 +1,6 @@
 import { appendTimeline } from '@muster/timeline';
 import { type Database, type JobEntity, requireReleased, type Transaction } from '@muster/database';
-import { nilId, Round, sweep } from '@muster/platform';
+import { firstCursor, Round, sweep, type TimedCursor } from '@muster/platform';
 import { emitEvent } from '@muster/webhooks';
 import { decideStale, type StaleFacts, type StaleLimits } from './decide-stale';
 import { giveUpRun } from './give-up-run';
@@ -37,12 +37,12 @@ export async function failStaleJobs(
   const report: StaleReport = { scanned: 0, failed: [], killed: 0, retried: 0, stalled: 0, errors: 0 };
   const before = round.failed;
   for (const [name, candidates] of Object.entries({ runs: staleRuns, untouched: untouchedJobs })) {
-    const { looked } = await sweep<Candidate, never>(round, {
+    const { looked } = await sweep<TimedCursor, never>(round, {
       name,
       outcomes: [],
       limit,
       atOnce: 8,
-      candidates: (after, count) => candidates(database, { ...options, limit: count, after: after ?? first }),
+      candidates: (after, count) => candidates(database, { ...options, limit: count, after: after ?? firstCursor }),
       settle: async ({ id }) => {
         const done = await database.transaction('system', (tx) => processJob(tx, id, options));
         if (done.failed) report.failed.push(id);
@@ -61,17 +61,10 @@ export async function failStaleJobs(
 
 type Decided = StaleOptions & { now: Date };
 
-interface Candidate extends Pick<JobEntity, 'id'> {
-  /** Time as text, because a Date has no microseconds. */
-  at: string;
-}
-
 interface Search extends Decided {
   limit: number;
-  after: Candidate;
+  after: TimedCursor;
 }
-
-const first: Candidate = { id: nilId, at: '-infinity' };
 
 /** Selects stale running jobs by their start time. There are at most as many running jobs as machines. */
 export const staleRunsSql = `
@@ -83,9 +76,9 @@ export const staleRunsSql = `
          OR ($5 > 0 AND COALESCE(last_progress_at, started_at) <= $3::timestamptz - $5 * interval '1 millisecond'))
   ORDER BY started_at, id LIMIT $6`;
 
-function staleRuns(database: Database, search: Search): Promise<Candidate[]> {
+function staleRuns(database: Database, search: Search): Promise<TimedCursor[]> {
   const { after, now, lostAfterMs, stalledAfterMs, limit } = search;
-  return database.query<Candidate & object>(
+  return database.query<TimedCursor & object>(
     'system',
     staleRunsSql,
     [after.at, after.id, now, lostAfterMs, stalledAfterMs, limit],
@@ -105,8 +98,8 @@ export const untouchedJobsSql = `
                 WHERE c.id = j.command_id AND c.taken_at <= $3::timestamptz - $4 * interval '1 millisecond')
   ORDER BY a.dispatched_at, j.id LIMIT $5`;
 
-function untouchedJobs(database: Database, { after, now, lostAfterMs, limit }: Search): Promise<Candidate[]> {
-  return database.query<Candidate & object>(
+function untouchedJobs(database: Database, { after, now, lostAfterMs, limit }: Search): Promise<TimedCursor[]> {
+  return database.query<TimedCursor & object>(
     'system',
     untouchedJobsSql,
     [after.at, after.id, now, lostAfterMs, limit],

@@ -1,5 +1,5 @@
 import { type AgentEntity, type Database, type OrganizationSettingsEntity, type Transaction } from '@muster/database';
-import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
+import { firstCursor, nilId, Round, sweep, type SweepCounts, type TimedCursor } from '@muster/platform';
 import { maxGaps } from './choose-idle-limit';
 import { recordIdleTimesOf } from './learn-habits';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
@@ -68,14 +68,12 @@ export const idleCandidates = `
   WHERE s.auto_stop_enabled AND s.organization_id >= $3
   ORDER BY s.organization_id, idle.at, idle.id LIMIT $2`;
 
-interface Candidate extends Pick<AgentEntity, 'id'>, Pick<OrganizationSettingsEntity, 'organizationId'> {
-  /** Time as text in microseconds, because a Date has only milliseconds. */
-  at: string;
-}
+interface Candidate extends TimedCursor, Pick<OrganizationSettingsEntity, 'organizationId'> {}
 
 /** Returns the parameters of `idleCandidates` for the candidates after `after`; without `after`, from the start. */
 export function idleValues(now: Date, limit: number, after: Candidate | null = null): unknown[] {
-  return [now, limit, after?.organizationId ?? nilId, after?.at ?? '-infinity', after?.id ?? nilId];
+  const { at, id } = after ?? firstCursor;
+  return [now, limit, after?.organizationId ?? nilId, at, id];
 }
 
 /**

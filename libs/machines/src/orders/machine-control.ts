@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AgentStatus } from '@muster/contracts';
 import { type AgentEntity, Database } from '@muster/database';
-import { Clock, nilId, Round } from '@muster/platform';
+import { Clock, firstCursor, Round, type TimedCursor } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import { executeOrder } from './execute-order';
@@ -12,14 +12,9 @@ import { type MachineParts, wakeMachine } from './wake-machine';
 const maxConcurrent = 200;
 const forgottenMs = 5 * 60_000;
 
-interface Candidate {
-  id: string;
-  /** Time as text in microseconds, because a Date has only milliseconds. */
-  at: string;
+interface Candidate extends TimedCursor {
   status?: AgentStatus;
 }
-
-const first: Candidate = { id: nilId, at: '-infinity' };
 
 interface Failure {
   error: unknown;
@@ -98,7 +93,7 @@ export class MachineControl {
   ): Promise<number> {
     const room = maxConcurrent - this.working.size;
     if (room <= 0) return 0;
-    const after = (round.cursors.get(kind) as Candidate | undefined) ?? first;
+    const after = (round.cursors.get(kind) as Candidate | undefined) ?? firstCursor;
     const page = await candidates(after, room);
     if (page.length < room) round.cursors.delete(kind);
     else round.cursors.set(kind, page.at(-1));

@@ -1,3 +1,4 @@
+import { nilId } from '../context/ids';
 import type { Round } from './round';
 
 export interface Sweep<C, Outcome extends string> {
@@ -15,6 +16,15 @@ export interface Sweep<C, Outcome extends string> {
   /** Number of candidates that are processed at the same time. */
   atOnce?: number;
 }
+
+/** Cursor of a sweep in the order of a time and the id. */
+export interface TimedCursor {
+  id: string;
+  /** Time as text in microseconds, because a Date has only milliseconds. Many rows can share their millisecond. */
+  at: string;
+}
+
+export const firstCursor: TimedCursor = { id: nilId, at: '-infinity' };
 
 export type SweepCounts<Outcome extends string> = Record<Outcome | 'looked', number>;
 

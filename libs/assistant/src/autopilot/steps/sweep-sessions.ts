@@ -1,14 +1,10 @@
-import type { AutopilotSessionEntity, Database } from '@muster/database';
-import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
+import type { Database } from '@muster/database';
+import { firstCursor, Round, sweep, type SweepCounts, type TimedCursor } from '@muster/platform';
 
 /**
  * ring_at is the time of the next message if one was sent already, or if an advance failed; otherwise due_at applies.
  */
 const isDue = '(ring_at <= muster_now() OR (ring_at IS NULL AND due_at <= muster_now()))';
-
-type Candidate = Pick<AutopilotSessionEntity, 'id'> & { at: string };
-
-const first: Candidate = { id: nilId, at: '-infinity' };
 
 /** Seconds until a session gets another message, because the first message may still wait in the queue. */
 const messageDelaySeconds = 5;
@@ -21,13 +17,13 @@ export function sweepSessions(
   return sweep(round, {
     name: 'autopilot sessions',
     outcomes: ['rung'],
-    candidates: (after: Candidate | null, limit) =>
-      database.query<Candidate & object>(
+    candidates: (after: TimedCursor | null, limit) =>
+      database.query<TimedCursor & object>(
         'system',
         `SELECT id, COALESCE(ring_at, due_at)::text AS at FROM autopilot_session
          WHERE ${isDue} AND (COALESCE(ring_at, due_at), id) > ($1::timestamptz, $2::uuid)
          ORDER BY COALESCE(ring_at, due_at), id LIMIT $3`,
-        [(after ?? first).at, (after ?? first).id, limit],
+        [(after ?? firstCursor).at, (after ?? firstCursor).id, limit],
         'due_autopilot_sessions',
       ),
     settle: ({ id }) =>
