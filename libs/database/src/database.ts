@@ -160,7 +160,7 @@ export class Database {
         return await this.attempt(scope, work, turn);
       } catch (error) {
         if (error instanceof TakeTurn && turn === null) {
-          return this.turns.run(error.key, () => this.runWithRetries(scope, work, error.key));
+          return this.turns.run(error.key, () => this.runWithRetries(scope, work, error.key), error.signal);
         }
         if (attempt >= maxAttempts || !isRetryable(error)) throw error;
         await sleep(Math.random() * retryWithinMs * attempt);

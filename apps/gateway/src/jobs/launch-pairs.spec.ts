@@ -6,11 +6,14 @@ import {
   type Answer,
   countDeadlocks,
   makeAgent,
+  makeApiKey,
   makeJob,
   makeWorkflow,
   startHarness,
   type Tenant,
+  waitFor,
 } from '@muster/testing';
+import type { Server } from 'node:http';
 import { gateway } from '../gateway.harness';
 
 jest.setTimeout(120_000);
@@ -46,14 +49,11 @@ describe('launches near a limit', () => {
       [tenant.organizationId, runs, usd === null ? null : usd * 1_000_000],
     );
   };
-  const openRuns = async () => {
-    const [row] = await harness.db.query<{ count: number }>(
-      'system',
-      `SELECT count(*)::int AS count FROM job WHERE organization_id = $1 AND status = 'queued'`,
-      [tenant.organizationId],
-    );
-    return row!.count;
+  const count = async (from: string, ...values: unknown[]) => {
+    const sql = `SELECT count(*)::int AS count FROM ${from}`;
+    return (await harness.db.query<{ count: number }>('system', sql, values))[0]!.count;
   };
+  const openRuns = () => count(`job WHERE organization_id = $1 AND status = 'queued'`, tenant.organizationId);
   const makeEndedJob = () =>
     makeJob(harness.db, { organizationId: tenant.organizationId, agentId, workflowId, status: 'completed' });
   const post = (path: string, body: object) => tenant.api.post(path, body);
@@ -110,6 +110,63 @@ describe('launches near a limit', () => {
     expect(await countDeadlocks(harness.db)).toBe(before);
   });
 
+  it('launches in one process and start_job in another run concurrently without a deadlock or a failure', async () => {
+    const database = { url: harness.databaseUrl, name: '', drop: () => Promise.resolve() };
+    const { REDIS_PREFIX } = harness.env;
+    const second = await startHarness({ ...gateway, database, env: { REDIS_PREFIX } });
+    try {
+      await limitTo(pairLimit);
+      const elsewhere = tenant.api.at(second.url);
+      const before = await countDeadlocks(harness.db);
+      const answers = await Promise.all(
+        Array.from({ length: pairLimit * 2 }, (_, at) =>
+          at % 2
+            ? post('/api/jobs/launch', { workflowId, agentId })
+            : elsewhere.post(`/api/agent/${agentId}/action`, { action: 'start_job', workflowId }),
+        ),
+      );
+      const launched = answers.filter((answer) => [200, 202].includes(answer.status));
+      const refused = answers.filter((answer) => answer.status === 402);
+      expect([launched.length, refused.length]).toEqual([pairLimit, pairLimit]);
+      expect(await openRuns()).toBe(pairLimit);
+      expect(await countDeadlocks(harness.db)).toBe(before);
+    } finally {
+      await second.close();
+    }
+  });
+
+  it('a launch whose client goes away gives its turn up at once and launches nothing', async () => {
+    await limitTo(pairLimit);
+    const { organizationId } = tenant;
+    const { secret, id: keyId } = await makeApiKey(harness.db, { organizationId, scope: 'api' });
+    const server = harness.app.nest.getHttpServer() as Server;
+    const connections = () =>
+      new Promise<number>((resolve) => server.getConnections((_, count: number) => resolve(count)));
+    const gone = new AbortController();
+    const launch = () => post('/api/jobs/launch', { workflowId, agentId });
+    const { first, abandoned } = await harness.db.transaction({ organizationId }, async (tx) => {
+      // An insert of a job waits for this lock, so the first launch keeps its turn.
+      await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
+      const running = launch();
+      const waitingForLock =
+        'pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()';
+      await waitFor('the first launch to have its turn', () => count(waitingForLock));
+      const body = JSON.stringify({ workflowId, agentId });
+      const headers = { 'x-api-key': secret, 'content-type': 'application/json' };
+      const refused = expect(
+        fetch(`${harness.url}/api/jobs/launch`, { method: 'POST', headers, body, signal: gone.signal }),
+      ).rejects.toThrow('aborted');
+      await waitFor('the second launch', () => count('api_key WHERE id = $1 AND last_used_at IS NOT NULL', keyId));
+      const before = await connections();
+      gone.abort();
+      await waitFor('the end of its connection', async () => (await connections()) < before);
+      return { first: running, abandoned: refused };
+    });
+    await abandoned;
+    const statuses = [(await first).status, (await launch()).status];
+    expect([statuses, await openRuns()]).toEqual([[202, 202], 2]);
+  });
+
   it('a hundred concurrent launches fill the run limit exactly and do not block another organization', async () => {
     await limitTo(60);
     const crowd = Array.from({ length: 100 }, (_, at) => waysToLaunch[at % 2 ? 'launch' : 'start_job']!());
@@ -131,8 +188,8 @@ describe('launches near a limit', () => {
     await limitTo(null, 1);
     const launch = () => post('/api/jobs/launch', { workflowId, agentId, maxCostUsd: 0.01 });
     const statuses = (await Promise.all(Array.from({ length: 120 }, launch))).map(({ status }) => status);
-    const count = (wanted: number) => statuses.filter((status) => status === wanted).length;
-    expect([count(202), count(402)]).toEqual([100, 20]);
+    const answered = (wanted: number) => statuses.filter((status) => status === wanted).length;
+    expect([answered(202), answered(402)]).toEqual([100, 20]);
     expect(await openRuns()).toBe(100);
   });
 

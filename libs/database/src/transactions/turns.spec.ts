@@ -35,4 +35,32 @@ describe('turns', () => {
     await running;
     expect(await waiting).toBe('waited');
   });
+
+  it('waiting work whose caller goes away gives its position up at once and never runs', async () => {
+    const turns = new Turns(1);
+    const [first, gone, log] = [heldPromise(), new AbortController(), [] as string[]];
+    const running = turns.run('a', () => first.released);
+    const abandoned = turns.run('a', async () => void log.push('abandoned'), gone.signal);
+    gone.abort(new Error('the caller went away'));
+    await expect(abandoned).rejects.toThrow('the caller went away');
+    const next = turns.run('a', async () => void log.push('next'));
+    const late = turns.run('a', async () => void log.push('late'), gone.signal);
+    await expect(late).rejects.toThrow('the caller went away');
+    first.release();
+    await Promise.all([running, next]);
+    expect(log).toEqual(['next']);
+  });
+
+  it('work that has its turn finishes, and work after it runs, if its caller goes away', async () => {
+    const turns = new Turns(2);
+    const [first, second, gone] = [heldPromise(), heldPromise(), new AbortController()];
+    const running = turns.run('a', () => first.released);
+    const waiting = turns.run('a', () => second.released.then(() => 'done'), gone.signal);
+    const behind = turns.run('a', async () => 'ran');
+    first.release();
+    await running;
+    gone.abort();
+    second.release();
+    expect([await waiting, await behind]).toEqual(['done', 'ran']);
+  });
 });

@@ -1,10 +1,14 @@
 import { AppError } from '@muster/contracts';
+import { clientSignal } from '@muster/platform';
 
 /**
  * Thrown by a transaction that must not run concurrently with others with the same key. It is rolled back, waits for
  * its turn without a connection, and runs again.
  */
 export class TakeTurn extends Error {
+  /** Signal of the client for which the transaction runs. A set runs transactions of several clients. */
+  readonly signal = clientSignal();
+
   constructor(readonly key: string) {
     super(`this transaction must run alone among those with the key "${key}"`);
   }
@@ -12,16 +16,18 @@ export class TakeTurn extends Error {
 
 /**
  * Runs work with the same key one at a time in this process. Waiting work runs in the order of its arrival and holds no
- * database connection, so that many requests of one organization leave the connections to other organizations.
+ * database connection, so that many requests of one organization leave the connections to other organizations. Work
+ * whose signal aborts while it waits gives its position up at once and does not run.
  */
 export class Turns {
   private readonly waiting = new Map<string, (() => void)[]>();
 
   constructor(private readonly maxWaiting: number) {}
 
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
     const line = this.waiting.get(key);
-    if (line) await this.wait(line);
+    if (line) await this.wait(line, signal);
     else this.waiting.set(key, []);
     try {
       return await work();
@@ -32,12 +38,23 @@ export class Turns {
     }
   }
 
-  private wait(line: (() => void)[]): Promise<void> {
+  private wait(line: (() => void)[], signal: AbortSignal | undefined): Promise<void> {
     if (line.length >= this.maxWaiting) {
       throw new AppError('service_unavailable', {
         detail: 'Too many requests of this kind are waiting for each other; nothing was changed. Try again.',
       });
     }
-    return new Promise((resolve) => line.push(resolve));
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        line.splice(line.indexOf(enter), 1);
+        reject(signal!.reason as Error);
+      };
+      const enter = () => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      line.push(enter);
+    });
   }
 }

@@ -11,18 +11,33 @@ export interface RequestContext {
   agentId?: string;
 }
 
-const storage = new AsyncLocalStorage<RequestContext>();
+interface Stored {
+  context: RequestContext;
+  watchClient?: () => AbortSignal;
+}
 
-export function runInContext<T>(context: RequestContext, work: () => T): T {
-  return storage.run(context, work);
+const storage = new AsyncLocalStorage<Stored>();
+
+/** Runs the work with the context. `watchClient` belongs to a request; work within the request inherits it. */
+export function runInContext<T>(
+  context: RequestContext,
+  work: () => T,
+  watchClient = storage.getStore()?.watchClient,
+): T {
+  return storage.run({ context, watchClient }, work);
 }
 
 export function currentContext(): RequestContext | undefined {
-  return storage.getStore();
+  return storage.getStore()?.context;
+}
+
+/** Returns a signal that aborts when the client of the current request goes away. Undefined outside of a request. */
+export function clientSignal(): AbortSignal | undefined {
+  return storage.getStore()?.watchClient?.();
 }
 
 /** Adds values that become known during a request, such as the organization after authentication. */
 export function describeContext(values: Partial<RequestContext>): void {
-  const context = storage.getStore();
+  const context = currentContext();
   if (context) Object.assign(context, values);
 }

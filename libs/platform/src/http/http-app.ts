@@ -5,6 +5,7 @@ import { AppError } from '@muster/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { BaseConfig } from '../config/base.config';
 import { type RequestContext, runInContext } from '../context/request-context';
+import { clientWatch } from './client-watch';
 import { acceptRequestId, continueTrace } from '../context/trace';
 import type { Metrics } from '../operations/metrics';
 import type { Readiness } from '../operations/readiness';
@@ -151,7 +152,7 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
     done(refusedHost(request) ?? refusedUrl(request) ?? (request.is404 ? noRoute(request, paths) : undefined));
   });
   // Body parsing loses the asynchronous context, so the context is entered just before the handler.
-  fastify.addHook('preHandler', (request, _reply, done) => runInContext(request.context, done));
+  fastify.addHook('preHandler', (request, reply, done) => runInContext(request.context, done, clientWatch(reply.raw)));
   fastify.addHook('onResponse', (request, reply, done) => {
     clearTimeout(request.timeout);
     dropUnread(request);
