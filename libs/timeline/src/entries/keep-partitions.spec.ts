@@ -1,4 +1,4 @@
-import { type Harness, startHarness } from '@muster/testing';
+import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
 import { Client } from 'pg';
@@ -68,5 +68,53 @@ describe('keeping the timeline’s partitions', () => {
     }
     expect(await keepTimelinePartitions(harness.db, { retentionDays: 60 })).toEqual({ dropped: 1 });
     expect(await partitions()).not.toContain('timeline_entry_202402');
+  });
+
+  it('a row that is written while the drop of an expired partition waits for a reader is stored before the reader ends', async () => {
+    await keepTimelinePartitions(harness.db, { retentionDays: 0 });
+    await asOwner(
+      `CREATE TABLE timeline_entry_202403 PARTITION OF timeline_entry FOR VALUES FROM ('2024-03-01Z') TO ('2024-04-01Z')`,
+    );
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const { id: agentId } = await makeAgent(harness.db, { organizationId });
+    const [reader, writer] = [0, 1].map(() => new Client({ connectionString: harness.databaseUrl }));
+    await Promise.all([reader!.connect(), writer!.connect()]);
+    const events: string[] = [];
+    const write = async () => {
+      // A writer that waits for the reader fails after this time, because the reader waits for the writer.
+      await writer!.query(`SET statement_timeout = '10s'`);
+      await writer!.query(
+        `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message) VALUES ($1, 1, $2, 'status', 'x')`,
+        [agentId, organizationId],
+      );
+      events.push('the row is stored');
+    };
+    try {
+      await reader!.query('BEGIN; SELECT count(*) FROM timeline_entry');
+      let writing: Promise<void> | undefined;
+      const rounds: Promise<unknown>[] = [];
+      // The drop waits only briefly. If a round ends before the wait is noticed, the next round waits again.
+      while (!writing) {
+        let isOver = false;
+        rounds.push(keepTimelinePartitions(harness.db, { retentionDays: 60 }).finally(() => (isOver = true)));
+        while (!isOver && !writing) {
+          const waiting = await harness.db.query(
+            'system',
+            `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+             WHERE NOT granted AND datname = current_database() AND relation = 'timeline_entry'::regclass`,
+          );
+          if (waiting.length > 0) writing = write();
+        }
+      }
+      await writing;
+      await reader!.query('COMMIT');
+      events.push('the reader has ended');
+      expect(events).toEqual(['the row is stored', 'the reader has ended']);
+      await Promise.all(rounds);
+    } finally {
+      await Promise.all([reader!.end(), writer!.end()]);
+    }
+    await keepTimelinePartitions(harness.db, { retentionDays: 60 });
+    expect(await partitions()).not.toContain('timeline_entry_202403');
   });
 });
