@@ -184,4 +184,47 @@ describe('a chat’s tool call that changes something', () => {
     const plain = await request(tenant.as.admin);
     expect(plain.call.status).toBe('needs_confirmation');
   });
+
+  it('a super_admin’s chat in a visited organization, with its autoConfirm, stays there and is invisible afterwards', async () => {
+    const { model, tenant, harness, chat } = fixture;
+    const home = await harness.makeTenant();
+    const homeAgentId = await fixture.anAgent({ organizationId: home.organizationId });
+    const root = home.as.super_admin;
+    const visit = async (organizationId: string | null) =>
+      expect((await root.post('/api/auth/organization', { organizationId })).status).toBe(200);
+    const outcomeOf = ({ status, body }: { status: number; body: any }) => [status, body.code];
+    const runs = () => model.says({ toolCalls: [{ name: 'run_workflow', arguments: { workflowId } }] }, 'Done.');
+
+    await visit(tenant.organizationId);
+    runs();
+    const { sessionId } = (await chat(root, agentId, { message: 'Run it', autoConfirm: true })).body;
+    const { call } = await request(root);
+    await visit(null);
+
+    const calls = model.calls.length;
+    expect((await root.get(`/api/agents/${homeAgentId}/chat`)).body.sessions).toEqual([]);
+    for (const [agent, code] of [
+      [homeAgentId, 'not_found'],
+      [agentId, 'agent_not_found'],
+    ] as const) {
+      const path = `/api/agents/${agent}`;
+      expect(outcomeOf(await root.get(`${path}/chat?sessionId=${sessionId}`))).toEqual([404, code]);
+      expect(outcomeOf(await chat(root, agent, { message: 'Again', sessionId }))).toEqual([404, code]);
+      const confirmation = { confirmationId: call.confirmationId, approve: true };
+      expect(outcomeOf(await root.post(`${path}/manage`, confirmation))).toEqual([404, code]);
+    }
+    expect(model.calls).toHaveLength(calls);
+    expect(await fixture.rowsOf(agentId)).toMatchObject({ jobs: 1 });
+    const stored = await harness.db.query<{ organizationId: string }>(
+      'system',
+      `SELECT DISTINCT organization_id FROM chat_session WHERE owner_id = $1`,
+      [home.userIds.super_admin],
+    );
+    expect(stored).toEqual([{ organizationId: tenant.organizationId }]);
+
+    await visit(tenant.organizationId);
+    runs();
+    const again = await chat(root, agentId, { message: 'Again', sessionId });
+    expect(again.body.toolCalls).toMatchObject([{ status: 'done' }]);
+  });
 });
