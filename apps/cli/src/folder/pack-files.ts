@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { FileToZip } from '@muster/contracts/zip';
 import { usageFault } from '../frame/failure';
+import { refuseLink } from './plain-file';
 
 /** Files and folders that are not part of a pack: generated files, and metadata of the folder. */
 const leftOut = new Set(['__pycache__', '.git', '.DS_Store', '.muster-pack.json']);
 
 /** Reads every file below a folder, with its path relative to the folder. */
 export function readPack(folder: string): FileToZip[] {
+  // The system follows a link whose path ends in a slash, as a shell completes it. `resolve` removes the slash.
+  refuseLink(resolve(folder));
   if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw usageFault(`${folder} is not an existing folder.`);
   const files = pathsIn(folder, '').map((path) => ({
