@@ -58,6 +58,15 @@ describe('the six apps in six processes', () => {
     expect(ownerOf('/api/users')).toBe('gateway');
   });
 
+  it('each app serves its metrics on its internal port and answers 404 for them on its public port', async () => {
+    for (const [app, { url, internalUrl }] of services) {
+      const statuses = [];
+      for (const base of [url, internalUrl]) statuses.push((await fetch(`${base}/metrics`)).status);
+      expect([app, ...statuses]).toEqual([app, 404, 200]);
+    }
+    expect([...services.keys()]).toEqual(serviceApps);
+  });
+
   it('no accepted message is lost when each app is killed', async () => {
     await fixture.query('DELETE FROM queue_probe');
     const queues = (await client.get('/api/admin/queues')).body.queues.length;

@@ -48,12 +48,17 @@ const bodies: [string | Uint8Array | undefined, Record<string, string>?][] = [
   ['{"claimResults":[]}'],
   ['{"claimResults":[{"claimId":"C1","outcome":"no such outcome"}],"action":7,"event":{}}'],
   ['{"a":'],
+  ['['.repeat(60_000)],
   ['['.repeat(200_000)],
   ['{"__proto__":{}}'],
   ['"\\ud83d"'],
   [new Uint8Array([0x22, 0xff, 0x22])],
   ['a=1', { 'content-type': 'application/x-www-form-urlencoded' }],
   ['--x--', { 'content-type': 'multipart/form-data; boundary=x' }],
+  [
+    'timestamp=1&token=x&signature=00&from=codes%40payer.test&body-plain=4711',
+    { 'content-type': 'application/x-www-form-urlencoded' },
+  ],
 ];
 const trackerSecrets = {
   FEEDBACK_CODEHOST_WEBHOOK_SECRET: 'a secret of the codehost',
@@ -72,6 +77,7 @@ describe('a value that only looks valid', () => {
     ids['/api/agents'] = (await makeAgent(harness.db, { organizationId, name: newId() })).id;
     ids['/api/workflows'] = (await makeWorkflow(harness.db, { organizationId })).id;
     ids['/api/jobs'] = (await makeJob(harness.db, { organizationId })).id;
+    ids['/api/inbound/'] = (await tenant.as.admin.post('/api/inbound-codes', { name: newId() })).body.id;
   });
   afterAll(() => harness.close());
 
@@ -131,14 +137,27 @@ describe('a value that only looks valid', () => {
     ]);
   });
 
-  it.each(signed.map((operation) => [operation.path, operation] as const))(
-    '%s answers an invalid signature with 401 and the same error for every body',
-    async (_, { method, path, signatureHeader }) => {
+  const inbound = operations(openApiDocument).filter(({ path }) => path.startsWith('/api/inbound/'));
+  const inboundHeaders = ['x-service-signature', 'x-twilio-signature', 'x-twilio-email-event-webhook-signature'];
+
+  it('the document has one route for messages of gateways, each of which signs in its own header or in the form', () => {
+    expect(inbound.map(({ path, access }) => [path, access])).toEqual([['/api/inbound/{id}', 'anyone']]);
+  });
+
+  it.each([
+    ...signed.map((operation) => [operation.path, operation.signatureHeader!, operation] as const),
+    ...inbound.flatMap((each) => inboundHeaders.map((header) => [each.path, header, each] as const)),
+  ])(
+    '%s answers an invalid signature in %s with 401 and the same error for every body',
+    async (_, signatureHeader, { method, path, bodyLimit }) => {
+      const id = ids[path.startsWith('/api/inbound/') ? '/api/inbound/' : '/api/jobs']!;
+      // The size of a body is checked before its signature.
+      const sendable = bodies.filter(([body]) => (body?.length ?? 0) <= bodyLimit);
       for (const signature of signatures()) {
         const answers = new Set<string>();
-        for (const [body, headers] of bodies) {
-          const sent = { ...headers, ...(signature === null ? {} : { [signatureHeader!]: signature }) };
-          const answer = await harness.http.with(sent).send(method, path.replace('{id}', ids['/api/jobs']!), body);
+        for (const [body, headers] of sendable) {
+          const sent = { ...headers, ...(signature === null ? {} : { [signatureHeader]: signature }) };
+          const answer = await harness.http.with(sent).send(method, path.replace('{id}', id), body);
           expect([signature, answer.status]).toEqual([signature, 401]);
           answers.add(JSON.stringify({ ...answer.body, requestId: undefined }));
         }
