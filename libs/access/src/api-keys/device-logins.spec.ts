@@ -23,7 +23,7 @@ describe('fetchDeviceKey', () => {
     const codes = await beginDeviceLogin(harness.db, { deviceName: 'laptop', address: '203.0.113.7', now });
     ({ deviceCode } = codes);
     const caller = { kind: 'user', id, email, organizationId, homeOrganizationId: organizationId } as UserPrincipal;
-    await harness.db.transaction({ organizationId }, (tx) =>
+    await harness.db.transaction('system', (tx) =>
       answerDeviceLogin(tx, caller, { userCode: codes.userCode, allow: true, now }),
     );
   });

@@ -26,11 +26,11 @@ describe('collectPacks', () => {
       "INSERT INTO pack_bundle (organization_id, digest, size, touched_at) VALUES ($1, $2, 1, now() - interval '2 hours')",
       [organizationId, digest],
     );
-  const draft = (id: string): [string, unknown[]] => [
+  const draft = (id: string, replacedDaysAgo: number): [string, unknown[]] => [
     `INSERT INTO runtime_bundle
        (id, organization_id, pack_id, digest, file_count, unpacked_size, created_by, stored_at, replaced_at)
-     VALUES ($1, $2, $3, $4, 1, 1, 'test', now(), now() - interval '31 days')`,
-    [id, organizationId, packId, digest],
+     VALUES ($1, $2, $3, $4, 1, 1, 'test', now(), now() - $5 * interval '1 day')`,
+    [id, organizationId, packId, digest, replacedDaysAgo],
   ];
   const collect = () => {
     const storage = { delete: (key: string) => Promise.resolve(void deleted.push(key)) };
@@ -43,7 +43,7 @@ describe('collectPacks', () => {
       harness.db,
       (tx) => tx.query('SELECT FROM pack_bundle WHERE organization_id = $1 FOR UPDATE', [organizationId]),
       () => [collect()],
-      (tx) => tx.execute(...draft(newId())),
+      (tx) => tx.execute(...draft(newId(), 1)),
     );
     const bundles = await harness.db.query('system', 'SELECT removing_at FROM pack_bundle WHERE organization_id = $1', [
       organizationId,
@@ -54,7 +54,7 @@ describe('collectPacks', () => {
   it('a draft stays while a transaction that is not committed yet publishes it as a version', async () => {
     await insertBundle();
     const id = newId();
-    await harness.db.query('system', ...draft(id));
+    await harness.db.query('system', ...draft(id, 31));
     await harness.db.transaction('system', async (tx) => {
       await tx.execute(
         `INSERT INTO pack_version (id, organization_id, pack_id, number, stage, runtime_bundle_id, created_by)

@@ -20,8 +20,8 @@ describe('a batch that is reported again', () => {
     await harness.db.query(
       'system',
       `INSERT INTO pilot_batch (id, organization_id, batch_id, worker_key, occurred_at)
-       VALUES ($1, $2, $1::text, 'w', now())`,
-      [batchId, organizationId],
+       VALUES ($1, $2, $3, 'w', now())`,
+      [batchId, organizationId, batchId],
     );
   });
 
