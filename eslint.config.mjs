@@ -125,7 +125,7 @@ export default [
     rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ allow: ['/libs/sdk/generate\\.mjs$'] })] },
   },
   {
-    files: ['tools/{test,bench}/**', 'tools/**/*.spec.ts'],
+    files: ['tools/{test,bench}/**', 'tools/**/*.{spec,harness}.ts'],
     rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ tests: true, allow: siblingTools })] },
   },
   {
