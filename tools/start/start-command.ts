@@ -18,6 +18,7 @@ import {
   masterKeysFrom,
   storedSecrets,
 } from './stored-secrets';
+import { refuseHalfRestore } from './refuse-half-restore';
 import { localAddress, readOptions, StartError, type StartOptions, usage } from './options';
 import { Preparation } from './preparation';
 import { Service } from './service';
@@ -41,6 +42,7 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
   const options = readOptions(args, env, root);
   if (options.help) return void process.stdout.write(usage);
   const { dataDir, port } = options;
+  await refuseHalfRestore(dataDir);
   await phases.run('end of the previous start', () => waitForPreviousStart(options, say));
 
   const running: { preparation?: Preparation; stack?: DevStack; store?: ObjectStore; service?: Service } = {};

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Backoff } from './backoff';
@@ -6,6 +6,10 @@ import { Backoff } from './backoff';
 import { countInstalled, foldersOf, installLine } from './install-progress.mjs';
 // @ts-expect-error: plain JavaScript, because it runs before anything is compiled.
 import { Phases } from './phases.mjs';
+import { StartError } from './options';
+import { refuseHalfRestore } from './refuse-half-restore';
+import { startCommand } from './start-command';
+import { masterKeysFrom } from './stored-secrets';
 
 describe('a start', () => {
   it('a start prints a long phase and its time, and stores the times of all phases', async () => {
@@ -56,5 +60,41 @@ describe('a start', () => {
     backoff.next(67_000);
     backoff.forget();
     expect(backoff.next(68_000)).toBe(500);
+  });
+
+  it('npm start refuses a data folder while a restore into it has not finished, and creates nothing', async () => {
+    const parent = await mkdtemp(join(tmpdir(), 'muster-half-restore-'));
+    const dataDir = join(parent, 'data');
+    const unfinished = join(parent, 'data.restoring-0a1b2c3d');
+    await mkdir(unfinished);
+    const start = startCommand({
+      args: ['--data-dir', dataDir],
+      env: {},
+      root: parent,
+      phases: new Phases(() => undefined, 1000),
+      say: () => undefined,
+    });
+    await expect(start).rejects.toThrow(
+      new StartError(
+        `A restore into ${dataDir} has not finished: run the same muster-admin restore command again. To start with an empty installation instead, remove ${unfinished}.`,
+      ),
+    );
+    expect(await readdir(parent)).toEqual(['data.restoring-0a1b2c3d']);
+    // The folder of another installation's restore, and one that is in use already.
+    await expect(refuseHalfRestore(join(parent, 'dat'))).resolves.toBeUndefined();
+    await mkdir(dataDir);
+    await writeFile(join(dataDir, 'secrets.json'), '{}');
+    await expect(refuseHalfRestore(dataDir)).resolves.toBeUndefined();
+    await rm(parent, { recursive: true });
+  });
+
+  it('npm start uses the master keys of its environment, else the stored ones, and refuses to start without any', () => {
+    const secrets = { cronSecret: '', s3AccessKeyId: '', s3SecretAccessKey: '' };
+    expect(masterKeysFrom({ ...secrets, masterKeys: 'stored' }, {})).toBe('stored');
+    expect(masterKeysFrom({ ...secrets, masterKeys: 'stored' }, { MASTER_KEYS: 'entered' })).toBe('entered');
+    expect(masterKeysFrom(secrets, { MASTER_KEYS: 'entered' })).toBe('entered');
+    expect(() => masterKeysFrom(secrets, { MASTER_KEYS: '' })).toThrow(
+      'The data folder was restored from a backup without the master keys: set MASTER_KEYS',
+    );
   });
 });

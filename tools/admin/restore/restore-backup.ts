@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Environment } from '@muster/platform';
 import { waitForEndOf } from '../../dev-stack/src/folder-lock';
 import type { StoredSecrets } from '../../start/stored-secrets';
@@ -13,6 +13,7 @@ import { localS3, openInstallation, startParts, storageOf } from '../installatio
 import type { Place } from '../place/place';
 import { requireKnown, restoreDatabase } from './restore-database';
 import { restoreObjects } from './restore-objects';
+import { unfinishedRestores, workFolderOf } from './unfinished-restores';
 import { requireEmptyDatabase } from './temporary-database';
 
 export interface RestoreOptions {
@@ -74,7 +75,7 @@ async function restoreInto(
 async function restoreToFolder(dataDir: string, options: Opened): Promise<void> {
   const settings = await readSettings(options.repository, options.manifest);
   await removeLeftovers(dataDir);
-  const work = `${dataDir}${leftover}${randomBytes(4).toString('hex')}`;
+  const work = workFolderOf(dataDir, randomBytes(4).toString('hex'));
   await mkdir(work, { recursive: true, mode: 0o700 });
   const secrets: StoredSecrets = {
     // A backup without the master keys must not become usable without them.
@@ -101,8 +102,6 @@ async function restoreToFolder(dataDir: string, options: Opened): Promise<void> 
   }
 }
 
-const leftover = '.restoring-';
-
 async function requireNoFolder(dataDir: string): Promise<void> {
   const files = await readdir(dataDir).catch(() => []);
   if (files.length > 0)
@@ -113,9 +112,7 @@ async function requireNoFolder(dataDir: string): Promise<void> {
 
 /** Removes the temporary folders of killed restores. */
 async function removeLeftovers(dataDir: string): Promise<void> {
-  const names = await readdir(dirname(dataDir)).catch(() => []);
-  for (const name of names.filter((each) => each.startsWith(`${basename(dataDir)}${leftover}`))) {
-    const folder = join(dirname(dataDir), name);
+  for (const folder of await unfinishedRestores(dataDir)) {
     if ((await waitForEndOf(folder)) !== 'held') await removeFolder(folder);
   }
 }
