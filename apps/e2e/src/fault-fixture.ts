@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { migrate } from '@muster/database';
 import { HttpClient, testEnvironment, testPassword } from '@muster/testing';
 import { Client } from 'pg';
 import { type DevStack, startDevStack } from '../../../tools/dev-stack/src/dev-stack';
+import { root } from './service-process';
 
 /** A separate Postgres and Redis that a test can pause, kill or empty, and the environment of their services. */
 export interface FaultFixture {
@@ -16,14 +19,20 @@ export interface FaultFixture {
   close(): Promise<void>;
 }
 
-export async function openFaultFixture(): Promise<FaultFixture> {
+/** `release` is the folder of the release whose schema the database gets. */
+export async function openFaultFixture(release = root): Promise<FaultFixture> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-faults-'));
   const stack = await startDevStack({
     dataDir,
     durability: 'durable',
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
   });
-  await migrate(stack.databaseUrl);
+  if (release === root) await migrate(stack.databaseUrl);
+  else {
+    await promisify(execFile)(process.execPath, [join(release, 'dist/tools/deploy/migrate.js')], {
+      env: { PATH: process.env['PATH'], DATABASE_URL: stack.databaseUrl },
+    });
+  }
   const email = 'super@example.com';
   return {
     stack,

@@ -13,8 +13,9 @@ export class ServiceProcess {
     private readonly chunks: string[],
   ) {}
 
-  static async start(app: string, env: NodeJS.ProcessEnv): Promise<ServiceProcess> {
-    const child = spawn(process.execPath, [join(root, `dist/apps/${app}/src/main.js`)], {
+  /** `from` is the folder of the release whose app is started. */
+  static async start(app: string, env: NodeJS.ProcessEnv, from = root): Promise<ServiceProcess> {
+    const child = spawn(process.execPath, [join(from, `dist/apps/${app}/src/main.js`)], {
       env: { PATH: process.env['PATH'], ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });

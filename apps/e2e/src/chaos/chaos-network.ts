@@ -48,14 +48,17 @@ export class ChaosNetwork {
     doubled: 0,
     late: 0,
     replayed: 0,
+    serverErrors: 0,
   };
-  readonly apps = new Map<ServiceApp, string>();
+  /** URLs of the processes of each app. Requests go to them in turn. */
+  readonly apps = new Map<ServiceApp, string[]>();
   /** If true, every message passes unchanged. */
   isCalm = false;
   private readonly traps = new Set<{ at: Boundary; spring: () => void }>();
   private readonly inProgress = new Set<Promise<unknown>>();
   private readonly remembered: Message[] = [];
   private callbackCount = 0;
+  private requestCount = 0;
   private readonly server: Server;
 
   private constructor(private readonly random: Random) {
@@ -151,6 +154,7 @@ export class ChaosNetwork {
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     const reply = await this.send(message, gone.signal);
+    if (reply.status >= 500) this.counts.serverErrors += 1;
     this.spring(message, 'after');
     if (fate === 'answer lost') {
       this.counts.answersLost += 1;
@@ -200,9 +204,15 @@ export class ChaosNetwork {
     }
   }
 
+  private nextProcess(app: ServiceApp): string {
+    const urls = this.apps.get(app)!;
+    this.requestCount += 1;
+    return urls[this.requestCount % urls.length]!;
+  }
+
   private send(message: Message, gone?: AbortSignal): Promise<Reply> {
     const [, port, tunnelPath] = /^\/tunnel\/(\d+)(\/.*)$/.exec(message.url) ?? [];
-    const base = port ? `http://127.0.0.1:${port}` : this.apps.get(ownerOf(pathOf(message)))!;
+    const base = port ? `http://127.0.0.1:${port}` : this.nextProcess(ownerOf(pathOf(message)));
     const { method, headers, body } = message;
     return new Promise((resolve, reject) => {
       const upstream = ask(

@@ -11,7 +11,7 @@ import { SimulatedWorker } from './chaos-simulated';
 import { type AgentKey, ChaosWorker } from './chaos-worker';
 import { type FaultFixture, openFaultFixture } from '../fault-fixture';
 import type { seeded } from '../seed';
-import { ServiceProcess } from '../service-process';
+import { root, ServiceProcess } from '../service-process';
 
 const chaosApps: ServiceApp[] = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering'];
 
@@ -33,8 +33,9 @@ export class ChaosStage {
     private readonly random: ReturnType<typeof seeded>,
   ) {}
 
-  static async open(random: ReturnType<typeof seeded>): Promise<ChaosStage> {
-    const [fixture, network] = await Promise.all([openFaultFixture(), ChaosNetwork.start(random)]);
+  /** `release` is the folder of the release that is started on its own schema. */
+  static async open(random: ReturnType<typeof seeded>, release = root): Promise<ChaosStage> {
+    const [fixture, network] = await Promise.all([openFaultFixture(release), ChaosNetwork.start(random)]);
     const folder = await mkdtemp(join(tmpdir(), 'muster-chaos-'));
     const env = {
       ...fixture.env,
@@ -46,7 +47,7 @@ export class ChaosStage {
       LOG_LEVEL: 'warn',
     };
     const stage = new ChaosStage(fixture, network, folder, env, random);
-    await Promise.all(chaosApps.map((app) => stage.startService(app)));
+    await Promise.all(chaosApps.map((app) => stage.startService(app, release)));
     stage.client = await fixture.signIn(network.url);
     await watchMoves(fixture);
     // With limits, each launch reserves budget; these are never reached.
@@ -57,10 +58,17 @@ export class ChaosStage {
     return stage;
   }
 
-  async startService(app: ServiceApp): Promise<void> {
-    const service = await ServiceProcess.start(app, this.env);
+  async startService(app: ServiceApp, release = root): Promise<void> {
+    const service = await ServiceProcess.start(app, this.env, release);
     this.services.set(app, service);
-    this.network.apps.set(app, service.url);
+    this.network.apps.set(app, [service.url]);
+  }
+
+  /** Starts another process of an app, which shares its work with the others. */
+  async startReplica(app: ServiceApp): Promise<ServiceProcess> {
+    const replica = await ServiceProcess.start(app, this.env);
+    this.network.apps.set(app, [...this.network.apps.get(app)!, replica.url]);
+    return replica;
   }
 
   async makeAgent(name: string): Promise<AgentKey> {
@@ -69,10 +77,10 @@ export class ChaosStage {
   }
 
   /** Half of the real workers receive pushes; the other half poll for commands. */
-  async startWorkers(real: number, simulated: number): Promise<void> {
+  async startWorkers(real: number, simulated: number, release = root): Promise<void> {
     for (let number = 0; number < real; number += 1) {
       const agent = await this.makeAgent(`worker ${number}`);
-      this.workers.push(await ChaosWorker.start(this.network, agent, this.folder, number % 2 === 0));
+      this.workers.push(await ChaosWorker.start(this.network, agent, this.folder, number % 2 === 0, release));
     }
     const failed = new Set<string>();
     for (let number = 0; number < simulated; number += 1) {

@@ -20,14 +20,22 @@ export class ChaosWorker {
     readonly agent: AgentKey,
     readonly folder: string,
     private readonly env: NodeJS.ProcessEnv,
+    /** Folder of the release whose worker is started. */
+    public release: string,
   ) {}
 
   /** If `pushed`, the worker has a tunnel; otherwise it polls for commands. */
-  static async start(network: ChaosNetwork, agent: AgentKey, parent: string, pushed: boolean): Promise<ChaosWorker> {
+  static async start(
+    network: ChaosNetwork,
+    agent: AgentKey,
+    parent: string,
+    pushed: boolean,
+    release = root,
+  ): Promise<ChaosWorker> {
     const folder = join(parent, agent.agentId);
     mkdirSync(folder, { recursive: true });
     const port = await freePort();
-    const worker = new ChaosWorker(agent, folder, {
+    const env = {
       PATH: process.env['PATH'],
       SERVICE_BASE_URL: network.url,
       SERVICE_API_KEY: agent.key,
@@ -35,7 +43,8 @@ export class ChaosWorker {
       MUSTER_WORKER_DIR: folder,
       MUSTER_WORKER_LISTEN: pushed ? `127.0.0.1:${port}` : 'off',
       MUSTER_TUNNEL_HOSTNAME: pushed ? network.tunnelTo(port) : 'off',
-    });
+    };
+    const worker = new ChaosWorker(agent, folder, env, release);
     worker.spawn();
     return worker;
   }
@@ -49,7 +58,7 @@ export class ChaosWorker {
   }
 
   spawn(): void {
-    this.child = spawn(process.execPath, [join(root, 'dist/apps/worker/src/main.js')], {
+    this.child = spawn(process.execPath, [join(this.release, 'dist/apps/worker/src/main.js')], {
       env: this.env,
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -1,0 +1,141 @@
+// This test is long because it builds the last release and runs jobs while its apps and the new ones replace each other.
+// A short test of the same code: apps/e2e/src/services.spec.ts
+import type { ServiceApp } from '@muster/contracts';
+import { migrate } from '@muster/database';
+import { waitFor } from '@muster/testing';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { countAll, isQuiet } from '../chaos/chaos-figures';
+import { ChaosStage } from '../chaos/chaos-stage';
+import { seeded } from '../seed';
+import { root } from '../service-process';
+import { buildLastRelease, type LastRelease } from './last-release';
+
+jest.setTimeout(600_000);
+
+/** Number of runs that must be launched, and of runs that must end, before the next app is replaced. */
+const runsBetween = 4;
+
+describe('this version next to the last release', () => {
+  const random = seeded();
+  let release: LastRelease;
+  let stage: ChaosStage;
+  let launched = 0;
+
+  beforeAll(async () => {
+    release = await buildLastRelease();
+    stage = await ChaosStage.open(random, release.folder);
+    stage.network.isCalm = true;
+    await stage.startWorkers(3, 0, release.folder);
+  });
+  afterAll(async () => {
+    await stage?.close();
+    await release?.remove();
+  });
+
+  it('no run is lost, doubled or answered with a server error while apps of both versions work together', async () => {
+    const marks = join(stage.folder, 'starts');
+    const load = { isOn: true };
+    const launching = launchWhile(load, marks);
+    try {
+      await progress();
+      const [first] = await jobsPage('');
+
+      // The last release on the new schema.
+      await migrate(stage.fixture.stack.databaseUrl);
+      await progress();
+
+      await replace('dispatcher', root);
+      await progress();
+
+      await replace('dispatcher', release.folder);
+      await replace('gateway', root);
+      // The cookie of the last release's gateway is still valid, and so is its cursor.
+      expect(await jobsPage(first!.cursor)).not.toContainEqual(expect.objectContaining({ id: first!.id }));
+      await progress();
+
+      for (const app of ['dispatcher', 'ingest', 'scheduler', 'metering'] as const) await replace(app, root);
+      await progress();
+
+      // Back to the last release, whose apps find the rows and messages of the new ones.
+      for (const app of ['metering', 'scheduler', 'ingest', 'dispatcher', 'gateway'] as const) {
+        await replace(app, release.folder);
+        await progress(1);
+      }
+      for (const app of stage.services.keys()) await replace(app, root);
+      await progress();
+    } finally {
+      load.isOn = false;
+    }
+    await launching;
+    await waitFor('all jobs and messages to finish', () => isQuiet(stage.fixture), 120_000).catch(explain);
+    await replaceWorkers();
+    for (let n = 0; n < 2 * stage.workers.length; n += 1) await launchOne(marks);
+    await waitFor('the jobs of the new workers', () => isQuiet(stage.fixture), 120_000).catch(explain);
+
+    const starts = readFileSync(marks, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => ({ jobId: line.split(' ')[0]!, at: Number(line.split(' ')[1]) }));
+    const { faults, ...figures } = await countAll(stage.fixture, starts);
+    process.stdout.write(`compatibility (seed ${random.seed}): ${JSON.stringify(figures)}\n`);
+    expect(Object.fromEntries(Object.entries(faults).filter(([, count]) => count !== 0))).toEqual({});
+    expect(figures).toMatchObject({ jobs: launched, completed: launched, starts: launched, lost: 0 });
+    expect(stage.network.counts.serverErrors).toBe(0);
+  });
+
+  async function launchWhile(load: { isOn: boolean }, marks: string): Promise<void> {
+    while (load.isOn) {
+      // Limits the queue, so that each part has work of the version before it and after it.
+      await waitFor('less waiting runs', async () => launched - (await ended()) < 8, 60_000);
+      await launchOne(marks);
+    }
+  }
+
+  async function launchOne(marks: string): Promise<void> {
+    const { agentId } = stage.workers[launched % stage.workers.length]!.agent;
+    const plan = { CHAOS_LINES: '20', CHAOS_HOLD: '0.2', CHAOS_FAIL: '', CHAOS_STARTS: marks };
+    await stage.launch(agentId, plan, 0);
+    launched += 1;
+  }
+
+  async function ended(): Promise<number> {
+    const rows = await stage.fixture.query<{ n: number }>(
+      'SELECT count(*)::int AS n FROM job WHERE finished_at IS NOT NULL',
+    );
+    return rows[0]!.n;
+  }
+
+  /** Waits until further runs were launched and ended. */
+  async function progress(runs = runsBetween): Promise<void> {
+    const target = { launched: launched + runs, ended: (await ended()) + runs };
+    await waitFor(
+      'further runs',
+      async () => launched >= target.launched && (await ended()) >= target.ended,
+      90_000,
+    ).catch(explain);
+  }
+
+  /** Stops an app as a rollout does, and starts that of another version. */
+  async function replace(app: ServiceApp, by: string): Promise<void> {
+    expect(await stage.services.get(app)!.end('SIGTERM')).toBe(0);
+    await stage.startService(app, by);
+  }
+
+  async function replaceWorkers(): Promise<void> {
+    for (const worker of stage.workers) {
+      await worker.end('SIGTERM');
+      worker.release = root;
+      worker.spawn();
+    }
+  }
+
+  async function jobsPage(cursor: string): Promise<{ id: string; cursor: string }[]> {
+    const { body } = await stage.insist('GET', `/api/jobs?limit=2${cursor && `&cursor=${cursor}`}`, undefined);
+    return body.jobs.map(({ id }: { id: string }) => ({ id, cursor: body.nextCursor }));
+  }
+
+  async function explain(error: Error): Promise<never> {
+    throw new Error(`${error.message} (seed ${random.seed})\n${await stage.describeState()}`);
+  }
+});
