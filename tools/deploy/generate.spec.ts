@@ -23,13 +23,13 @@ describe('generated files', () => {
     write('libs/jobs/README.md', '# jobs\n\n**Owns** jobs. **Imports** no other project.\n');
     write(
       'libs/jobs/src/launch.ts',
-      `import { a } from '@muster/contracts';\nimport type { B } from '@muster/agents';\n`,
+      `import { a } from '@muster/contracts';\nimport type { B } from '@muster/machines';\n`,
     );
     write('libs/jobs/src/launch.spec.ts', `import { c } from '@muster/testing';\n`);
     write('libs/vault/README.md', '# vault\n');
     const readmes = readmesWithImports(root);
     expect(Object.fromEntries(Object.entries(readmes).map(([path, make]) => [path, make()]))).toEqual({
-      'libs/jobs/README.md': '# jobs\n\n**Owns** jobs. **Imports** agents, contracts.\n',
+      'libs/jobs/README.md': '# jobs\n\n**Owns** jobs. **Imports** machines, contracts.\n',
       'libs/vault/README.md': '# vault\n\n**Imports** no other project.\n',
     });
     rmSync(root, { recursive: true });

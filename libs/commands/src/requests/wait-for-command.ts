@@ -1,7 +1,7 @@
 import { AppError, type CommandStatus } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { type PubSub, watchFor } from '@muster/platform';
-import { commandStatusOf, type CommandStatusRow } from '../commands/read-command';
+import { commandStatusOf, type CommandStatusRow } from '../ends/read-command';
 
 interface Wait {
   waitMs: number;
