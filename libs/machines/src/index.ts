@@ -1,4 +1,11 @@
-export { markActiveSql, markActivity, recordCommandActivity, recordWorkSql, runEnded, setIdleExempt } from './activity/activity';
+export {
+  markActiveSql,
+  markActivity,
+  recordCommandActivity,
+  recordWorkSql,
+  runEnded,
+  setIdleExempt,
+} from './activity/activity';
 export {
   assignJobSql,
   finishCleanup,

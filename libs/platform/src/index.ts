@@ -22,7 +22,13 @@ export { holdLease } from './context/hold-lease';
 export { firstIdAt, isUuid, newId, nilId } from './context/ids';
 export { inSentence } from './context/in-sentence';
 export { Semaphore } from './context/semaphore';
-export { clientSignal, currentContext, describeContext, type RequestContext, runInContext } from './context/request-context';
+export {
+  clientSignal,
+  currentContext,
+  describeContext,
+  type RequestContext,
+  runInContext,
+} from './context/request-context';
 export { acceptRequestId, atSpan, continueTrace, isTraceparent, spanIdFor, spanIdOf, traceIdOf } from './context/trace';
 export { within } from './context/within';
 export { type App, type AppDefinition, createApp } from './create-app';

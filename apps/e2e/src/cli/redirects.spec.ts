@@ -24,7 +24,7 @@ describe('the command line with a server that is not a Muster service', () => {
   let status: number;
   /** Whether the server answers as a Muster service before the client signs in, and redirects only later requests. */
   let isHealthy: boolean;
-  /** What the server answers to all other requests; null if it redirects them. */
+  /** The answer to all other requests; null if the server redirects them. */
   let meAnswer: string | null;
 
   const read = async (request: IncomingMessage) => {
