@@ -1,6 +1,7 @@
 export {
   appendLinesSql,
   appendTimeline,
+  appendTimelines,
   dropTimelineOfJob,
   appendEntrySql,
   type EntryKind,

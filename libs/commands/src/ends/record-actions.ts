@@ -2,7 +2,7 @@ import type { CommandKind, LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { recordSpan } from '@muster/platform';
 import { actionKinds, imagingKinds } from '../command/command-kinds';
-import { appendTimeline, type TimelineEntry } from '@muster/timeline';
+import { appendTimeline, appendTimelines, type TimelineEntry } from '@muster/timeline';
 import type { EndedCommand } from '../command/ended-command';
 import { workerTrace } from '../command/worker-trace';
 
@@ -28,22 +28,18 @@ export function recordRequest(
   appendTimeline(tx, agentRef, [{ kind: 'provisioning', source, message, data: { commandId: id, action: kind } }]);
 }
 
-/**
- * Records the ends of commands on the agents' timelines. The timelines are locked in the order of the agents' ids, so
- * that two transactions cannot deadlock.
- */
+/** Records the ends of commands on the agents' timelines. */
 export function recordEnded(tx: Transaction, ended: EndedCommand[], source: LifecycleSource | 'worker'): void {
   tx.onCommit(() => ended.forEach(recordWork));
   const recorded = ended.filter(({ kind }) => recordedKinds.includes(kind));
-  for (const agentId of [...new Set(recorded.map((command) => command.agentId))].sort()) {
-    const commands = recorded.filter((command) => command.agentId === agentId);
-    const { organizationId } = commands[0]!;
-    appendTimeline(
-      tx,
-      { organizationId, agentId },
-      commands.map((command) => ({ ...entryOf(command), source })),
-    );
-  }
+  appendTimelines(
+    tx,
+    recorded.map((command) => ({
+      organizationId: command.organizationId,
+      agentId: command.agentId,
+      entry: { ...entryOf(command), source },
+    })),
+  );
 }
 
 /**

@@ -7,7 +7,7 @@ import { alongKeys, unsorted } from './planner-settings';
 import type { TransactionConnection } from './own-connection';
 import { RunAlone } from './run-alone';
 import type { Scope } from './scope';
-import { rowStatement } from './row-statement';
+import { rowsStatement, rowStatement } from './row-statement';
 import type { Answer, RowWriter, Statement } from './statement-batch';
 
 /**
@@ -70,6 +70,12 @@ export class Transaction {
   /** Like `defer`, for a row that a shared transaction writes together with the rows of other callers. */
   deferRow(into: RowWriter, values: unknown[]): void {
     this.deferred.push(rowStatement(into, values));
+  }
+
+  /** Defers the writing of several rows with one statement. Without rows, nothing is written. */
+  deferRows(into: RowWriter, rows: unknown[][]): void {
+    if (rows.length === 1) this.deferRow(into, rows[0]!);
+    else if (rows.length > 1) this.deferred.push(rowsStatement(into, rows));
   }
 
   /** Whether other callers' statements belong to the same database transaction. */

@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/timeline';
+import { appendTimelines } from '@muster/timeline';
 import { type Actor, audit, nameOf, requireSecrets, sourceOf } from '@muster/access';
 import {
   AppError,
@@ -310,10 +310,7 @@ async function insertRuns(
   );
 }
 
-/**
- * Records the queued runs on their agents' timelines. The timelines are locked in the order of the agents' ids, so that
- * concurrent batches cannot deadlock.
- */
+/** Records the queued runs on their agents' timelines, and enqueues the dispatch of the agents. */
 async function recordOnTimelines(
   tx: Transaction,
   {
@@ -325,14 +322,19 @@ async function recordOnTimelines(
 ): Promise<void> {
   const counts = new Map<string, number>();
   for (const { agentId } of runs) counts.set(agentId, (counts.get(agentId) ?? 0) + 1);
-  for (const agentId of [...counts.keys()].sort()) {
-    const queued = counts.get(agentId)!;
+  const entries = [...counts].map(([agentId, queued]) => {
     const message = `queued ${queued} ${queued === 1 ? 'run' : 'runs'} of a batch`;
-    appendTimeline(tx, { organizationId, agentId }, [
-      { kind: 'execution', message, source, data: { batchId, queued } },
-    ]);
-    await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
-  }
+    const entry = { kind: 'execution', message, source, data: { batchId, queued } } as const;
+    return { organizationId, agentId, entry };
+  });
+  appendTimelines(tx, entries);
+  await tx.enqueue(
+    ...entries.map(({ agentId }) => ({
+      queue: 'dispatch' as const,
+      name: 'dispatch-agent' as const,
+      payload: { agentId },
+    })),
+  );
 }
 
 function invalidPayload(errors: FieldError[]): AppError {

@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/timeline';
+import { appendTimelines } from '@muster/timeline';
 import type { LifecycleSource } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { bookFreeRuns, type EndedRun, recordRuns } from '@muster/pricing';
@@ -46,14 +46,14 @@ export async function cancelWaitingJobs(
   const keyed = ended.filter((job) => job.keyed).map(({ jobId }) => jobId);
   if (keyed.length) await releaseKeys(tx, organizationId, keyed);
   const steps = { percent: null, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
-  // All transactions write to timelines in the order of the agents' ids, so they cannot deadlock.
-  for (const agentId of [...new Set(ended.map((job) => job.agentId))].sort()) {
-    const jobs = ended.filter((job) => job.agentId === agentId);
-    const entries = jobs.map(({ jobId }) =>
-      endEntry({ jobId, status: 'cancelled', previousStatus: 'queued', error: reason, source, steps }),
-    );
-    appendTimeline(tx, { organizationId, agentId }, entries);
-  }
+  appendTimelines(
+    tx,
+    ended.map(({ jobId, agentId }) => ({
+      organizationId,
+      agentId,
+      entry: endEntry({ jobId, status: 'cancelled', previousStatus: 'queued', error: reason, source, steps }),
+    })),
+  );
   const subjects = ended.map(({ jobId }) => ({ id: jobId, details: { status: 'cancelled' as const } }));
   emitEvent(tx, { organizationId, type: 'job.cancelled', subjects });
   await enqueueNext(

@@ -20,40 +20,33 @@ export interface TimelineRef {
   agentId: string;
 }
 
+export interface AgentEntry extends TimelineRef {
+  entry: TimelineEntry;
+}
+
 /**
  * Appends entries to an agent's timeline, in their order. The agent's row in timeline_head stays locked until the
  * commit, so a reader that sees an entry can also see every entry with a smaller number.
  */
 export function appendTimeline(tx: Transaction, agentRef: TimelineRef, entries: TimelineEntry[]): void {
-  if (entries.length === 0) return;
-  const [entry, ...others] = entries;
-  if (others.length === 0) appendOne(tx, agentRef, entry!);
-  else appendMany(tx, agentRef, entries);
-  tx.notify('timeline', agentRef.agentId);
-  if (entries.some(({ kind }) => isOrganizationEvent(kind))) tx.notify('organization', agentRef.organizationId);
+  appendTimelines(
+    tx,
+    entries.map((entry) => ({ ...agentRef, entry })),
+  );
 }
 
 /**
- * Most calls append one entry. The plan of this statement does not depend on the number of entries, so Postgres caches
- * the plan.
+ * Appends entries to the timelines of several agents with one statement. It locks the timelines in the order of the
+ * agents' ids, so that two transactions cannot deadlock. The entries of one agent keep their order.
  */
-function appendOne(tx: Transaction, { organizationId, agentId }: TimelineRef, entry: TimelineEntry): void {
-  tx.deferRow(entryRows, [agentId, organizationId, ...columnsOf(entry)]);
-}
-
-function appendMany(tx: Transaction, { organizationId, agentId }: TimelineRef, entries: TimelineEntry[]): void {
-  const rows = entries.map(columnsOf);
-  tx.defer(
-    `WITH head AS (${nextNumbersSql('$1', '$2', '$3')})
-     INSERT INTO timeline_entry
-       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
-     SELECT $1, head.last_seq - $3 + e.n, $2, e.kind, e.level, e.message, e.source, e.job_id, e.data,
-            COALESCE(e.at, muster_now()), ${transactionIdSql('e.kind')}
-     FROM head, unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::uuid[], $9::jsonb[], $10::timestamptz[])
-       WITH ORDINALITY AS e (kind, level, message, source, job_id, data, at, n)`,
-    [agentId, organizationId, rows.length, ...rows[0]!.map((_, column) => rows.map((row) => row[column]))],
-    'append_timeline',
+export function appendTimelines(tx: Transaction, entries: AgentEntry[]): void {
+  tx.deferRows(
+    entryRows,
+    entries.map(({ agentId, organizationId, entry }) => [agentId, organizationId, ...columnsOf(entry)]),
   );
+  for (const agentId of new Set(entries.map((each) => each.agentId))) tx.notify('timeline', agentId);
+  const ofOrganizations = entries.filter(({ entry }) => isOrganizationEvent(entry.kind));
+  for (const id of new Set(ofOrganizations.map(({ organizationId }) => organizationId))) tx.notify('organization', id);
 }
 
 /** Kinds of entries that the organization's stream contains: all except the output of runs and of machine setups. */
@@ -64,11 +57,14 @@ const transactionIdSql = (kind: string) =>
 
 const entryColumns = 'agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id';
 
-/** Inserts one entry for each row. The timelines of several agents are locked in the order of the agents' ids. */
+/**
+ * Inserts one entry for each row. Most calls append one entry: the plan of that statement does not depend on the number
+ * of entries, so Postgres caches the plan.
+ */
 const entryRows: RowWriter = {
   one: {
     name: 'append_entry',
-    text: `WITH head AS (${nextNumbersSql('$1', '$2', '1')})
+    text: `WITH head AS (${nextNumberSql('$1', '$2')})
       INSERT INTO timeline_entry (${entryColumns})
       SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${transactionIdSql('$3::text')}
       FROM head`,
@@ -104,11 +100,11 @@ function columnsOf({ kind, level, message, source, jobId, data, at }: TimelineEn
   ];
 }
 
-/** SQL that reserves `count` numbers in the agent's timeline. `last_seq` is the greatest reserved number. */
-function nextNumbersSql(agentId: string, organizationId: string, count: string): string {
+/** SQL that reserves the next number of the agent's timeline. */
+function nextNumberSql(agentId: string, organizationId: string): string {
   return `INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
-       VALUES (${agentId}, ${organizationId}, ${count})
-       ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + excluded.last_seq RETURNING last_seq`;
+       VALUES (${agentId}, ${organizationId}, 1)
+       ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + 1 RETURNING last_seq`;
 }
 
 /**
