@@ -35,6 +35,7 @@ await bundle({
   define: {
     'import.meta.url': 'importedAs',
     EMBEDDED_VERSION: JSON.stringify(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).version),
+    EMBEDDED_SIZING: JSON.stringify(await readFile(join(root, 'k8s/sizing.json'), 'utf8')),
   },
 });
 await chmod(outfile, 0o755);

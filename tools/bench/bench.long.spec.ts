@@ -79,6 +79,15 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
     /^ {2}lost: 0 of 12 runs, 0 of their ends on streams, 0 streams; failed: 0$/m,
     new RegExp(`^  memory of the service, by quarters: ${figure}, ${figure}, ${figure}, ${figure} MiB`, 'm'),
   ],
+  sizing: [
+    ...['idleSecond', 'heartbeat', 'run', 'step', 'logBatch'].map(
+      (kind) => new RegExp(`^  ${kind}(?: +${figure}){8}$`, 'm'),
+    ),
+    new RegExp(`^  on disk: ${figure} bytes per run, ${figure} per step, ${figure} per log line$`, 'm'),
+    ...['cores of the apps', 'cores of Postgres', 'MiB added on disk', 'MiB of Redis'].map(
+      (name) => new RegExp(`^  ${name}(?: +${figure}){2}  off by ${figure} %, target 30: `, 'm'),
+    ),
+  ],
 };
 
 describe('benchmarks with --short', () => {

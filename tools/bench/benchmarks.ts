@@ -19,4 +19,5 @@ export const benchmarks = [
   'tracing',
   'load',
   'growth',
+  'sizing',
 ] as const;

@@ -31,6 +31,11 @@ export class Child {
     this.process.on('message', listener as (message: unknown) => void);
   }
 
+  /** Ends the effect of `listen`. */
+  unlisten(): void {
+    this.process.removeAllListeners('message');
+  }
+
   /** Resident memory, including shared libraries. */
   async residentBytes(): Promise<number> {
     const status = await readFile(`/proc/${this.process.pid}/status`, 'utf8');
