@@ -3,7 +3,7 @@
 import type { AutopilotTask } from '@muster/contracts';
 import { FakeModel, FakePortal, type HttpClient, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser, executable } from './console-fixture';
-import { hostileText, isLoaded } from './strange-content';
+import { faultsOf, hostile, hostileText, isLoaded } from './strange-content';
 
 jest.setTimeout(300_000);
 
@@ -91,6 +91,43 @@ describeInBrowser('the autopilot’s pages', () => {
     expect(await page.title()).not.toBe('broken');
     expect(tab.complaints).toEqual([]);
     await tab.close();
+  });
+
+  it('hostile texts of a session run no code, reverse no text and overflow no page', async () => {
+    const unsureAnswer = { status: 'unsure', reason: '', question: hostile('Question') };
+    model.answers((call) =>
+      call.schemaName === 'autopilot_step' ? { json: { ...unsureAnswer, confidence: 0.1, actions: [] } } : undefined,
+    );
+    const steps = task().steps.map((step) => ({
+      ...step,
+      ...{ title: hostile('Step'), instruction: `${'W'.repeat(3000)}\n${hostile('Do')}` },
+    }));
+    const texts = { title: hostile('Task'), goal: hostile('Goal'), success: { description: hostile('Success') } };
+    const path = `/api/agents/${agentId}/autopilot`;
+    const started = await api.post(path, {
+      ...{ action: 'start', task: { ...task(), ...texts, steps }, inputs: { CLAIM_ID: 'C-3' } },
+    });
+    expect(started.status).toBe(202);
+    const { sessionId } = started.body;
+    const found: [page: string, fault: string][] = [];
+    for (const width of [1440, 390]) {
+      const tab = await fixture.signedIn(`/app/autopilot/${sessionId}`, { width });
+      const { page } = tab;
+      const collect = async (name: string) =>
+        found.push(...(await faultsOf(tab)).map((fault): [string, string] => [`${name}, ${width} px`, fault]));
+      await page.getByTestId('session-status').filter({ hasText: 'paused' }).waitFor({ timeout: 90_000 });
+      await page.locator('details').evaluateAll((all) => all.forEach((each: any) => (each.open = true)));
+      await collect('session');
+      await tab.goto('/app/autopilot');
+      await page.getByText(hostile('Task').slice(0, 8)).first().waitFor();
+      await collect('list');
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    }
+    await api.post(path, { action: 'cancel', sessionId });
+    const statusOf = async () => (await api.get(`/api/autopilot-sessions/${sessionId}`)).body.status;
+    await waitFor('the end of the session', async () => (await statusOf()) === 'cancelled');
+    expect(found).toEqual([]);
   });
 
   it('the autopilot’s pages find sessions by text and status, and cancel a paused session', async () => {

@@ -1,15 +1,12 @@
 // This test is long because it opens every page in a browser.
 // A short test of the same code: apps/e2e/src/console/stories.spec.ts
-import type { HttpClient } from '@muster/testing';
-import { waitFor } from '@muster/testing';
+import { type HttpClient, waitFor } from '@muster/testing';
 import type { ConsoleTab } from './console-browser';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
+import { faultsOf, hostile } from './strange-content';
 
 jest.setTimeout(480_000);
 
-/** A name with markup, template expressions, a character that reverses the text direction, and a long word. */
-const hostile = (kind: string) =>
-  `${kind}<img src=x onerror=window.ran=1>{{1337*1337}}\${1337*1337}\u202Egpj.${'W'.repeat(40)}`.slice(0, 100);
 const email = `{{1337*1337}}'\${1337*1337}-${'w'.repeat(30)}@example.com`;
 
 /** Questions of each kind, which a script asks at the same time. */
@@ -36,6 +33,7 @@ describeInBrowser('hostile names', () => {
   let fixture: ConsoleFixture;
   let api: HttpClient;
   const paths: string[] = [];
+  let filmedPath: string;
 
   beforeAll(async () => {
     fixture = await ConsoleFixture.start();
@@ -72,6 +70,19 @@ describeInBrowser('hostile names', () => {
       name: hostile('Process'),
       description: hostile('About'),
     });
+    // Steps from a video: their titles are read from the film, and each waits for a review.
+    const filmed = ['Step', 'Other step'].map((kind, at) => ({
+      ...{
+        id: at ? hostile('Id') : 'first',
+        type: 'click',
+        title: at ? 'W'.repeat(10_000) : hostile(kind),
+        text: hostile('Text'),
+      },
+      ...{ selector: `=1+1\u0007\u001b[31m${hostile('Selector')}`, confidence: 0.4, atMs: 61_000, review: 'needed' },
+    }));
+    const { id: filmedId } = await send('post', '/api/workflows', { name: hostile('Filmed'), steps: filmed });
+    await send('post', `/api/workflows/${filmedId}/save`, { steps: [{ ...filmed[0], text: 'x' }, filmed[1]] });
+    filmedPath = `/app/workflows/${filmedId}`;
     const pack = await send('post', '/api/workflow-packs', {
       ...{ workerKey: 'claims.hostile', name: hostile('Pack'), description: hostile('About') },
     });
@@ -108,6 +119,7 @@ describeInBrowser('hostile names', () => {
       `/app/runs/${askingJobId}`,
       `/app/runs?batchId=${batchId}`,
       `/app/workflows/${workflow.id}`,
+      filmedPath,
       `/app/schedules/${schedule.id}`,
       `/app/packs/${pack.id}`,
     );
@@ -120,39 +132,6 @@ describeInBrowser('hostile names', () => {
     await page.getByRole('heading', { level: 1 }).waitFor();
     await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
   };
-
-  /** Returns the page's faults: markup that ran, overflow, and text whose direction a name has reversed. */
-  const faultsOf = ({ page }: ConsoleTab): Promise<string[]> =>
-    page.evaluate(() => {
-      const { document, getComputedStyle } = globalThis as any;
-      const faults: string[] = [];
-      if ((globalThis as any).ran) faults.push('a script ran');
-      if (document.querySelector('img[src="x"]')) faults.push('a name became an element');
-      const { scrollWidth, clientWidth } = document.documentElement;
-      if (scrollWidth > clientWidth) faults.push(`the page is ${scrollWidth - clientWidth} px wider than the window`);
-      const walker = document.createTreeWalker(document.body, 4);
-      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-        const text = node.textContent as string;
-        if (/1787569/.test(text)) faults.push(`a template was filled in: ${text.slice(0, 60)}`);
-        if (
-          !text.includes('\u202e') ||
-          node.parentElement.closest('textarea, pre, script, .cm-editor, option, title, [role=log]')
-        )
-          continue;
-        // The nearest element that limits the text direction: isolated, or a block. Nothing may follow the name in it.
-        let at = node.parentElement;
-        const isolates = () => /isolate|plaintext/.test(getComputedStyle(at).unicodeBidi);
-        while (!isolates() && /^(inline|contents)$/.test(getComputedStyle(at).display)) at = at.parentElement;
-        const range = document.createRange();
-        range.setStart(node, text.indexOf('\u202e'));
-        range.setEndAfter(at.lastChild);
-        const [line] = /^pre/.test(getComputedStyle(at).whiteSpace) ? range.toString().split('\n') : [range.toString()];
-        if (!/^\u202eg?p?j?\.?W*…?\s*$/.test(line)) {
-          faults.push(`the text after a name is reversed: ${at.textContent.slice(0, 60)} … ${range.toString()}`);
-        }
-      }
-      return [...new Set(faults)];
-    });
 
   /** Chooses each action of the page's first menu, and checks the dialog or the status message that follows. */
   const checkDialogs = async (tab: ConsoleTab, path: string, checkPage: (label: string) => Promise<void>) => {
@@ -228,6 +207,27 @@ describeInBrowser('hostile names', () => {
     }
     expect(found).toEqual({});
     expect([dialogs, tab.complaints]).toEqual([[], []]);
+    await tab.close();
+  });
+
+  it('the revisions of a workflow show characters that reverse the text direction as escapes', async () => {
+    const tab = await fixture.signedIn(filmedPath);
+    await tab.page.getByRole('button', { name: 'Revisions' }).click();
+    await tab.page.getByRole('button', { name: 'Compare' }).first().click();
+    const differences = tab.page.getByLabel(/^Difference to revision/);
+    await differences.waitFor();
+    const text = await differences.innerText();
+    expect([text.includes('\\u202egpj.'), text.includes('\u202e')]).toEqual([true, false]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('hostile names of organizations run no code, reverse no text and overflow no page of a super admin', async () => {
+    const tab = await fixture.signedIn('/app/admin', { width: 390 }, fixture.superAdmin);
+    await loaded(tab);
+    await tab.page.getByText(hostile('Organization').slice(0, 12)).first().waitFor();
+    expect(await faultsOf(tab)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 });

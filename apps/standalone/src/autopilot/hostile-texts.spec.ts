@@ -69,6 +69,18 @@ describe('a session with texts that Postgres cannot store or that are too long',
     expectNoAdvanceError();
   });
 
+  it('a step title that reverses the text direction does not reverse the rest of a session’s question', async () => {
+    browsers.model.answers(() => ({ json: modelAnswer() }));
+    browsers.attempt = () => ({ outcome: 'failed', why: 'page', error: 'it is\u202E gone' });
+    const steps = newTask().steps.map((step) => ({ ...step, title: 'Do\u202E it' }));
+    const { ended } = await run(newTask({ steps }), { limits: { attemptsPerStep: 1 } });
+    // A new line ends the effect of the character in the page's error.
+    expect(ended.pausedFor!.question).toBe(
+      '“Do it” did not succeed in 1 attempts. The last error: it is\u202E gone\nWhat should the session do?',
+    );
+    expect(ended.steps[0]!.title).toBe('Do\u202E it');
+  });
+
   it('a task title of 200 characters becomes the complete name of its workflow', async () => {
     browsers.model.answers(() => ({ json: modelAnswer() }));
     const title = `x${'😀'.repeat(199)}`;

@@ -1,5 +1,6 @@
 import { PackageX } from 'lucide-react';
 import type { Job } from '../../api/generated';
+import { withoutDirectionMarks } from '../../format/one-direction';
 
 /** The reports of the run that the service rejected. */
 export function Incomplete({ run }: { run: Job }) {
@@ -11,8 +12,9 @@ export function Incomplete({ run }: { run: Job }) {
         <p>The service rejected some reports of this run. They are missing here:</p>
         <ul className="max-h-40 list-disc overflow-y-auto pl-4">
           {run.incomplete.map(({ kind, reason }) => (
-            <li key={`${kind} ${reason}`} dir="auto" className="[overflow-wrap:anywhere]">
-              {reason} <span className="text-xs text-dim">{kind}</span>
+            <li key={`${kind} ${reason}`} className="[overflow-wrap:anywhere]">
+              <bdi>{withoutDirectionMarks(reason)}</bdi>{' '}
+              <span className="text-xs text-dim">{kind.replaceAll('_', ' ')}</span>
             </li>
           ))}
         </ul>

@@ -10,6 +10,7 @@ import {
 } from '../../api/generated';
 import { useMay } from '../../api/session';
 import { type Versioned, withEtag } from '../../api/versioned';
+import { escapeDirectionMarks } from '../../format/one-direction';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
 import { useVersionedSave } from '../../ui/conflict';
@@ -123,7 +124,7 @@ function Difference({ id, revision, against }: { id: string; revision: number; a
       {lines.length === 0 && 'The revisions are identical.'}
       {lines.map((line, at) => (
         <div key={at} className={line.startsWith('+') ? 'text-good' : line.startsWith('-') ? 'text-bad' : ''}>
-          {line || ' '}
+          {escapeDirectionMarks(line) || ' '}
         </div>
       ))}
     </pre>

@@ -11,6 +11,7 @@ import {
 import { useMay } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { formatMoney } from '../../format/format';
+import { withoutDirectionMarks } from '../../format/one-direction';
 import { Duration, Time } from '../../format/time';
 import { ActionMenu } from '../../ui/menu';
 import { Empty } from '../../ui/page';
@@ -131,7 +132,8 @@ function useColumns(
 
 /** The session's task, with what it waits for or why it failed. */
 function SessionLink({ session: { sessionId, title, pausedFor, error } }: { session: AutopilotSessionSummary }) {
-  const note = pausedFor?.question ?? error;
+  const question = pausedFor?.question ?? error;
+  const note = question && withoutDirectionMarks(question);
   return (
     <>
       <Link

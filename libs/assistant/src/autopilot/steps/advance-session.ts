@@ -3,7 +3,7 @@ import { AppError } from '@muster/contracts';
 import type { AutopilotTask, PageLooked } from '@muster/contracts';
 import { Database, isDatabaseUnavailable } from '@muster/database';
 import { maxPictureBytes, ModelAborted, ModelFault, Models, type ModelUsage } from '@muster/models';
-import { Clock, holdLease, newId, type ReceivedMessage } from '@muster/platform';
+import { Clock, holdLease, inSentence, newId, type ReceivedMessage } from '@muster/platform';
 import { openModel } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
@@ -207,7 +207,7 @@ async function applyLookResult(work: Work, { status, output }: EndedCommand): Pr
     const requirement = asksFor === 'captcha' ? 'proof that a person is there (a captcha)' : 'a one-time code';
     return pauseSession(work, {
       reason: asksFor,
-      question: `The page asks for ${requirement} in “${taskStep.title}”.`,
+      question: `The page asks for ${requirement} in “${inSentence(taskStep.title)}”.`,
     });
   }
   const attemptId = await beginAttempt(work, step, 'model');

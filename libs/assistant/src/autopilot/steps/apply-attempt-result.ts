@@ -1,6 +1,7 @@
 import { appendTimeline } from '@muster/timeline';
 import { type InterruptedAttempt, shortened, type StepAttempted } from '@muster/contracts';
 import type { HeldAttempt } from '@muster/database';
+import { inSentence } from '@muster/platform';
 import { writeStableCode } from '@muster/workflows';
 import { pauseSession } from '../session/pause-session';
 import type { StepRow } from '../session/session-row';
@@ -53,7 +54,8 @@ function askForOtherCode(work: Work, step: StepRow): Promise<void> {
   const { taskStep } = stepAt(work);
   step.status = 'failed';
   appendStepEvent(work, step);
-  const question = `The code for “${taskStep.title}” failed. ${step.lastError ?? ''}\nWhat should the session do?`;
+  const code = `The code for “${inSentence(taskStep.title)}”`;
+  const question = `${code} failed. ${step.lastError ?? ''}\nWhat should the session do?`;
   return pauseSession(work, { reason: 'attempts_exhausted', question });
 }
 
@@ -66,12 +68,12 @@ async function stopBeforeSubmit(work: Work, held: HeldAttempt, { at }: StepAttem
   held.from = at;
   if (step.submitted && !step.maySubmit) {
     await endAttempt(work, step, held.attemptId, { outcome: 'stopped', screenshotKey: session.look!.screenshotKey });
-    const question = `“${taskStep.title}” has already sent something and would send it again. Should it?`;
+    const question = `“${inSentence(taskStep.title)}” has already sent something and would send it again. Should it?`;
     return pauseSession(work, { reason: 'outcome_unknown', question });
   }
   if (session.approve === 'before_submit' && !step.maySubmit) {
     await endAttempt(work, step, held.attemptId, { outcome: 'stopped', screenshotKey: session.look!.screenshotKey });
-    const question = `“${taskStep.title}” is about to send what the page shows. Should it?`;
+    const question = `“${inSentence(taskStep.title)}” is about to send what the page shows. Should it?`;
     return pauseSession(work, { reason: 'before_submit', question });
   }
   markSubmitting(step, held);

@@ -1,5 +1,6 @@
 import { appendTimeline } from '@muster/timeline';
 import { type PageLooked, type SessionOpened, shortened } from '@muster/contracts';
+import { inSentence } from '@muster/platform';
 import { beginEnding } from '../session/end-session';
 import { changeSessionStatus } from '../session/change-session-status';
 import { pauseSession } from '../session/pause-session';
@@ -97,8 +98,8 @@ export async function applyRecheckResult(work: Work, { status, output }: EndedCo
 function askForOutcome(work: Work): Promise<void> {
   const { taskStep } = stepAt(work);
   const question =
-    `“${taskStep.title}” may have sent something, but its result is unknown. Check whether it arrived: skip the step ` +
-    'if it did, or resume to do it again.';
+    `“${inSentence(taskStep.title)}” may have sent something, but its result is unknown. Check whether it arrived: ` +
+    'skip the step if it did, or resume to do it again.';
   return pauseSession(work, { reason: 'outcome_unknown', question });
 }
 
@@ -119,7 +120,7 @@ export async function applySuccessResult(work: Work, { status, output, error }: 
   const reason = unmet ?? 'the page does not show it';
   return beginEnding(work, {
     to: 'failed',
-    error: `The success condition “${description}” is not met: ${reason}`,
+    error: `The success condition “${inSentence(description)}” is not met: ${reason}`,
     code: 'check_failed',
   });
 }

@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode, wireCodeOf } from '@muster/contracts';
+import { inSentence } from '@muster/platform';
 import { beginEnding } from '../session/end-session';
 import { pauseSession } from '../session/pause-session';
 import { endAttempt } from './attempts';
@@ -24,13 +25,13 @@ export async function applyModelAnswer(work: Work, answer: StepAnswer): Promise<
     step.unsure += 1;
     await endAttempt(work, step, held.attemptId, { outcome: 'unsure', error: question || null, screenshotKey });
     if (step.unsure < 2) return startNextStep(work);
-    const text = question || `The model does not know how to do “${taskStep.title}”.`;
+    const text = question || `The model does not know how to do “${inSentence(taskStep.title)}”.`;
     return pauseSession(work, { reason: 'unsure', question: text });
   }
   step.unsure = 0;
   if (status === 'blocked') {
     session.held = null;
-    const text = question || `The page does not allow “${taskStep.title}”.`;
+    const text = question || `The page does not allow “${inSentence(taskStep.title)}”.`;
     await endAttempt(work, step, held.attemptId, { outcome: 'blocked', error: text, screenshotKey });
     if (reason === 'one_time_code' || reason === 'captcha') return pauseSession(work, { reason, question: text });
     return startNextStep(work);

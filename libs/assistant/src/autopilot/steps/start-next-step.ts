@@ -1,4 +1,5 @@
 import type { HeldAttempt } from '@muster/database';
+import { inSentence } from '@muster/platform';
 import { beginEnding } from '../session/end-session';
 import { pauseSession } from '../session/pause-session';
 import { appendSessionEvent } from '../session/session-events';
@@ -37,7 +38,7 @@ export async function startNextStep(work: Work): Promise<void> {
     appendStepEvent(work, step);
     const lastError = step.lastError ? ` The last error: ${step.lastError}` : '';
     const question =
-      `“${taskStep.title}” did not succeed in ${step.tried.length} attempts.${lastError} ` +
+      `“${inSentence(taskStep.title)}” did not succeed in ${step.tried.length} attempts.${lastError}\n` +
       'What should the session do?';
     return pauseSession(work, { reason: 'attempts_exhausted', question });
   }

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { isApiError } from '../../../api/api-error';
 import { type Workflow, workflowsConfirm } from '../../../api/generated';
 import type { Versioned } from '../../../api/versioned';
+import { escapeDirectionMarks } from '../../../format/one-direction';
 import { Button } from '../../../ui/button';
 import { ActionMenu } from '../../../ui/menu';
 import { Empty, Panel } from '../../../ui/page';
@@ -42,8 +43,8 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
           <li key={idOf(step) || at} data-testid="workflow-step" className="flex items-start gap-2 py-1.5">
             <span className="w-6 shrink-0 text-right text-dim tabular-nums">{at + 1}</span>
             <div className="min-w-0 grow">
-              <span className="font-medium">{titleOf(step)}</span>{' '}
-              <bdi className="font-mono text-xs break-all text-dim">{summarizeStep(step)}</bdi>
+              <bdi className="font-medium [overflow-wrap:anywhere]">{titleOf(step)}</bdi>{' '}
+              <bdi className="font-mono text-xs break-all text-dim">{escapeDirectionMarks(summarizeStep(step))}</bdi>
               <ReviewMark
                 step={step}
                 frameUrl={workflow.steps.find((each) => idOf(each) === idOf(step))?.['frameUrl']}
