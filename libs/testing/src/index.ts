@@ -3,7 +3,7 @@ export { appendEntries, followAgent, logLine } from './agent-timeline';
 export { type Harness, type HarnessOptions, startHarness, type Tenant } from './app-harness';
 export { authenticatorCode } from './authenticator-code';
 export { TestAuthenticator } from './test-authenticator';
-export { behindLock } from './database/behind-lock';
+export { behindLock, besideLock } from './database/behind-lock';
 export { countDeadlocks } from './database/count-deadlocks';
 export { type ClonedDatabase, cloneDatabase, emptyDatabase, openPool } from './database/cloned-database';
 export {

@@ -1,10 +1,18 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, makeUser, startHarness, testMasterKey } from '@muster/testing';
+import {
+  behindLock,
+  besideLock,
+  type Harness,
+  makeOrganization,
+  makeUser,
+  startHarness,
+  testMasterKey,
+} from '@muster/testing';
 import { KeyRing } from '@muster/vault';
-import { beginTotp } from './second-factors';
+import { beginTotp, rewrapSecondFactors } from './second-factors';
 
-describe('beginTotp', () => {
+describe('authenticator apps', () => {
   let harness: Harness;
   const keyRing = KeyRing.parse(testMasterKey);
 
@@ -28,5 +36,21 @@ describe('beginTotp', () => {
     expect(
       await harness.db.query('system', 'SELECT last_counter FROM second_factor WHERE user_id = $1', [owner.id]),
     ).toEqual([{ lastCounter: 5 }]);
+  });
+
+  it('rewrapSecondFactors does not change an authenticator app that is being replaced', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const owner = await makeUser(harness.db, { organizationId });
+    await harness.db.transaction('system', (tx) => beginTotp(tx, keyRing, owner));
+    const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    await besideLock(
+      harness.db,
+      (tx) => beginTotp(tx, keyRing, owner),
+      () => rewrapSecondFactors(harness.db, after),
+    );
+    const keys = await harness.db.query('system', 'SELECT master_key_id FROM second_factor WHERE user_id = $1', [
+      owner.id,
+    ]);
+    expect(keys).toEqual([{ masterKeyId: keyRing.active.id }]);
   });
 });

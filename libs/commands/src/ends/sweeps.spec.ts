@@ -1,7 +1,7 @@
 import { AccessModule } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { newId, Round } from '@muster/platform';
-import { type Harness, makeAgent, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { besideLock, type Harness, makeAgent, makeOrganization, startHarness, waitFor } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
@@ -10,9 +10,10 @@ import { Client } from 'pg';
 import { CommandsModule } from '../commands.module';
 import { MachinesModule, MachineControl } from '@muster/machines';
 import { CommandDelivery } from '../delivery/command-delivery';
+import { failSilentAgents } from '../lifecycle/fail-silent-agents';
 import { failOverdueCommands } from './fail-commands';
 
-describe('a row that fails in a sweep', () => {
+describe('the sweeps of agents, commands and orders', () => {
   let harness: Harness;
   let organizationId: string;
   let agentId: string;
@@ -54,6 +55,41 @@ describe('a row that fails in a sweep', () => {
       CREATE TRIGGER break_row BEFORE UPDATE ON ${table} FOR EACH ROW WHEN (${condition}) EXECUTE FUNCTION break_row()`);
     await client.end();
   }
+
+  it('an overdue command does not fail while its result is being stored', async () => {
+    const [id] = await commands(1, { deadline: '-1 hour' });
+    const swept = await besideLock(
+      harness.db,
+      (tx) => tx.execute("UPDATE agent_command SET status = 'success' WHERE id = $1", [id]),
+      () => failOverdueCommands(harness.db),
+    );
+    expect(swept).toEqual({ looked: 1, failed: 0 });
+    expect(await query('SELECT status FROM agent_command')).toEqual([{ status: 'success' }]);
+    await query('DELETE FROM agent_command');
+  });
+
+  it('a command that another process is claiming is not pushed a second time', async () => {
+    const [id] = await commands(1, { deadline: '1 hour' });
+    const delivery = harness.app.nest.get(CommandDelivery, { strict: false });
+    const pushed = await besideLock(
+      harness.db,
+      (tx) => tx.execute('UPDATE agent_command SET pushes = pushes + 1 WHERE id = $1', [id]),
+      () => delivery.deliverDue(),
+    );
+    expect(pushed).toMatchObject({ looked: 0 });
+    await query('DELETE FROM agent_command');
+  });
+
+  it('an agent does not become offline while its report is being stored', async () => {
+    await query("UPDATE agent SET status_since = muster_now() - interval '1 hour', last_seen = NULL");
+    const swept = await besideLock(
+      harness.db,
+      (tx) => tx.execute('UPDATE agent SET last_seen = muster_now() WHERE id = $1', [agentId]),
+      () => failSilentAgents(harness.db, { offlineAfterMs: 60_000 }),
+    );
+    expect(swept).toEqual({ looked: 1, silent: 0 });
+    expect(await query('SELECT status FROM agent')).toEqual([{ status: 'online' }]);
+  });
 
   it('the sweep of overdue commands reports a command that cannot be updated, and fails the others', async () => {
     const ids = await commands(30, { deadline: '-1 hour' });

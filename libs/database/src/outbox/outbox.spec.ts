@@ -15,7 +15,7 @@ import {
   type SubmissionPayload,
 } from '@muster/contracts';
 import { Injectable } from '@nestjs/common';
-import { type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { besideLock, type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
 import { DatabaseModule } from '../database.module';
 import { discardDeadLetter, listDeadLetters, replayDeadLetter } from './dead-letters';
 import { answerQueueProbe, requestQueueProbes } from './queue-probes';
@@ -210,6 +210,20 @@ describe('outbox', () => {
     );
     expect(new Set(publisher.published.map(({ id }) => id)).size).toBe(300);
     expect(publisher.published).toHaveLength(300);
+    await harness.db.query('system', 'DELETE FROM outbox');
+  });
+
+  it('the outbox does not publish a message while it is being handled', async () => {
+    await harness.db.query(
+      'system',
+      `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES (gen_random_uuid(), 'metering', 'probe', '{}', now())`,
+    );
+    const swept = await besideLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM outbox FOR UPDATE'),
+      () => sweepOutbox(harness.db, new RecordingPublisher(), { republishMs: 60_000, limit: 10 }),
+    );
+    expect(swept).toEqual({ published: 0, postponed: 0 });
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 

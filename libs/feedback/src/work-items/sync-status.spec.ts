@@ -1,8 +1,9 @@
 import { type Database, DatabaseModule, type Transaction } from '@muster/database';
-import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { BaseConfig, newId, Round } from '@muster/platform';
+import { behindLock, besideLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { applyTrackerStatus } from './sync-status';
 import { recordBranchRefusal } from './link-failures';
+import { reconcileFeedback } from './reconcile';
 
 /** Inserts a submission that is `triaged` since 09:00, with a link to an issue that was last observed as `triaged`. */
 async function insertLinkedSubmission(db: Database, organizationId: string) {
@@ -71,5 +72,18 @@ describe('a submission that a person resolves while its tracker is being read', 
     const link = { id: linkId, tracker: 'codehost' } as never;
     await whileResolved(() => recordBranchRefusal(harness.db, { id, organizationId } as never, link, 'no branch'));
     expect(await history()).toEqual([{ fromStatus: 'resolved', toStatus: 'resolved' }]);
+  });
+
+  it('a reconciliation that another process is continuing is not continued twice', async () => {
+    await harness.db.query(
+      'system',
+      'INSERT INTO feedback_reconciliation (nominal_at, began_at) VALUES (muster_now(), muster_now())',
+    );
+    const continued = await besideLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM feedback_reconciliation FOR UPDATE'),
+      () => reconcileFeedback(harness.db, new Round('test')),
+    );
+    expect(continued).toEqual({ armed: 0, finished: 0 });
   });
 });

@@ -1,5 +1,5 @@
 import { Round } from '@muster/platform';
-import { makeAgent } from '@muster/testing';
+import { besideLock, makeAgent } from '@muster/testing';
 import { applyJobReport } from '../reports/apply-job-report';
 import { findJob } from '../lists/job-row';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
@@ -53,6 +53,21 @@ describe('the dispatch sweep', () => {
       { organizationId: fixture.organizationId, agentId },
       { jobId, status: 'completed' },
     );
+  });
+
+  it('the dispatch sweep does not wait for an agent that a transaction has locked', async () => {
+    const [locked, free] = [await dueRetry(), await dueRetry()];
+    const checked: string[] = [];
+    const spy = { startNext: async (id: string) => (checked.push(id), { action: 'wait' as const, reason: 'a test' }) };
+    await besideLock(
+      fixture.harness.db,
+      (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [locked.agentId]),
+      () => sweepDispatch(fixture.harness.db, spy, new Round('test')),
+    );
+    expect(checked).toContain(free.agentId);
+    expect(checked).not.toContain(locked.agentId);
+    await fixture.query('DELETE FROM job WHERE id = ANY($1)', [[locked.jobId, free.jobId]]);
+    await fixture.query('UPDATE agent SET dispatch_swept_at = NULL');
   });
 
   it('the dispatch sweep checks every waiting agent, and then not again for a minute', async () => {

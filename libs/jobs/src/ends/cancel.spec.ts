@@ -1,5 +1,6 @@
 import type { JobStatus } from '@muster/contracts';
 import { newId } from '@muster/platform';
+import { besideLock } from '@muster/testing';
 import { applyJobReport } from '../reports/apply-job-report';
 import { cancelBatch, requestBatchCancel } from '../batches/cancel-batch';
 import { unequalCounters } from '@muster/pricing';
@@ -143,6 +144,19 @@ describe('a cancel', () => {
     });
     await report(jobId, 'failed');
     await fixture.query("DELETE FROM job WHERE agent_id IN (SELECT id FROM agent WHERE name LIKE 'Silent %')");
+  });
+
+  it('a cancel that another process is escalating is not escalated a second time', async () => {
+    const jobId = await fixture.dispatched({ agentId });
+    await report(jobId, 'running');
+    await cancel(jobId);
+    const escalated = await besideLock(
+      fixture.harness.db,
+      (tx) => tx.execute('UPDATE job SET cancel_step = 2 WHERE id = $1', [jobId]),
+      () => escalateCancels(fixture.harness.db, new Date(Date.now() + 60_000)),
+    );
+    expect(escalated).toMatchObject({ looked: 1, killed: 0 });
+    expect(await fixture.query('SELECT cancel_step FROM job WHERE id = $1', [jobId])).toEqual([{ cancelStep: 2 }]);
   });
 
   it.each([

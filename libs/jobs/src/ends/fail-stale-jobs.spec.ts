@@ -1,4 +1,5 @@
-import { applyHandshake } from '@muster/commands';
+import { applyHandshake } from '@muster/agents';
+import { besideLock } from '@muster/testing';
 import { appendJobLogs } from '../reports/append-job-logs';
 import { applyJobReport } from '../reports/apply-job-report';
 import { applyStepStatus } from '../reports/apply-step-status';
@@ -65,6 +66,17 @@ describe('the watchdog of jobs', () => {
     } finally {
       await fixture.query('DELETE FROM recovery_hold');
     }
+  });
+
+  it('a run does not fail as lost while its report is being stored', async () => {
+    const jobId = await running();
+    const swept = await besideLock(
+      fixture.harness.db,
+      (tx) => tx.execute(`UPDATE job SET last_heartbeat_at = muster_now() + interval '1 hour' WHERE id = $1`, [jobId]),
+      () => sweep(hour, { lostAfterMs: 15 * minute }),
+    );
+    expect(swept).toMatchObject({ scanned: 1, failed: [] });
+    expect((await read(jobId)).status).toBe('running');
   });
 
   it('a run that exceeds its time limit fails once and is retried after it was killed and its agent is free', async () => {

@@ -1,6 +1,6 @@
 import { issueCommand } from '@muster/commands';
 import { lock } from '@muster/database';
-import { behindLock } from '@muster/testing';
+import { behindLock, besideLock } from '@muster/testing';
 import { appendJobLogs } from './append-job-logs';
 import { applyClaimResults } from './apply-claim-results';
 import { applyJobReport } from './apply-job-report';
@@ -125,6 +125,20 @@ describe('a report or a dispatch that waited for a lock', () => {
     expect(
       await fixture.query(`SELECT FROM timeline_entry WHERE job_id = $1 AND kind = 'execution'`, [jobId]),
     ).toHaveLength(1);
+  });
+
+  it('a sign of life of a run does not wait for the lock of its agent', async () => {
+    const live = () => applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'running' });
+    await live();
+    await fixture.query("UPDATE agent SET last_activity_at = muster_now() - interval '1 minute' WHERE id = $1", [
+      agentId,
+    ]);
+    const answer = await besideLock(
+      fixture.harness.db,
+      (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
+      live,
+    );
+    expect(answer).toMatchObject({ accepted: true });
   });
 
   it('a job that is cancelled while its dispatch waits for the job’s row does not start', async () => {

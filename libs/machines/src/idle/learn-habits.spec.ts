@@ -3,7 +3,15 @@ import { roundedQuotient } from '@muster/contracts';
 import { type Database, DatabaseModule } from '@muster/database';
 import { newId, Round } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
-import { type Harness, makeAgent, makeJob, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
+import {
+  besideLock,
+  type Harness,
+  makeAgent,
+  makeJob,
+  makeOrganization,
+  makeWorkflow,
+  startHarness,
+} from '@muster/testing';
 import { VaultModule } from '@muster/vault';
 import { type MachineProvider, Machines, VmConfig } from '@muster/vm';
 import { stopIdleAgents } from './stop-idle-agents';
@@ -93,6 +101,16 @@ describe('learning of a machine’s idle times', () => {
       [10, false, false, 10, false, false],
       [10, true, false, 0, true, false],
     ]);
+  });
+
+  it('an idle time is not recorded while its machine is being stopped', async () => {
+    await ran(100, 90);
+    const learned = await besideLock(
+      db,
+      (tx) => tx.execute("UPDATE agent SET status = 'stopped' WHERE id = $1", [agentRef.agentId]),
+      () => learnHabits(db),
+    );
+    expect(learned).toEqual({ looked: 1, learned: 0 });
   });
 
   it('an idle time stays open until the next run, in any number of rounds', async () => {

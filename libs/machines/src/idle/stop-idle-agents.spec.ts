@@ -2,7 +2,7 @@ import { AccessModule } from '@muster/access';
 import type { AgentStatus } from '@muster/contracts';
 import { type Database, DatabaseModule } from '@muster/database';
 import { newId } from '@muster/platform';
-import { type Harness, makeAgent, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import { besideLock, type Harness, makeAgent, makeJob, makeOrganization, startHarness } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { MachineError, type MachineProvider, Machines, type MachineState, VmConfig } from '@muster/vm';
@@ -137,6 +137,17 @@ describe('the idle monitor', () => {
     expect(await sweep()).toEqual({ looked: 0, stopping: 0 });
     await db.query('system', 'UPDATE job SET status = $2 WHERE agent_id = ANY($1)', [[working, queued], 'completed']);
     expect(await sweep()).toMatchObject({ stopping: 2 });
+  });
+
+  it('the idle monitor does not stop a machine while work for it is being stored', async () => {
+    const id = await machine();
+    const swept = await besideLock(
+      db,
+      (tx) => tx.execute('UPDATE agent SET last_activity_at = muster_now() WHERE id = $1', [id]),
+      sweep,
+    );
+    expect(swept).toEqual({ looked: 1, stopping: 0 });
+    expect(await statusOf(id)).toBe('online');
   });
 
   it('the idle monitor follows the settings of the organization', async () => {

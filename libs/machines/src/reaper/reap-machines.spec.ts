@@ -2,7 +2,7 @@ import type { AgentStatus } from '@muster/contracts';
 import { AccessModule } from '@muster/access';
 import { type Database, DatabaseModule } from '@muster/database';
 import { Clock, Metrics, newId } from '@muster/platform';
-import { endCommands, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
+import { besideLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { KeyRing, VaultModule } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
@@ -247,6 +247,15 @@ describe('the reaper', () => {
     tagged('i-1', { state: 'stopped' });
     await pass();
     expect(await findings()).toEqual([]);
+  });
+
+  it('the reaper leaves an agent as it is while a report of its machine is being stored', async () => {
+    const { id } = await agentOf('i-1', 'offline');
+    await pass();
+    await elapse();
+    const seen = 'UPDATE agent SET last_seen = muster_now() WHERE id = $1';
+    await besideLock(db, (tx) => tx.execute(seen, [id]), pass);
+    expect(await rowOf(id)).toMatchObject({ vmState: 'stopped' });
   });
 
   it('the reaper ignores agents that report or have an order in progress', async () => {

@@ -2,9 +2,10 @@ import type { Principal } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
 import { behindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
+import { bundleOf } from '../bundle-of';
 import { pinInstallation, rollBackInstallation } from './change-pinned-version';
 
-describe('rollBackInstallation', () => {
+describe('the pinned version of an installation', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -49,5 +50,19 @@ describe('rollBackInstallation', () => {
       (tx) => tx.execute("UPDATE pack_version SET stage = 'archived' WHERE id = $1", [versionId]),
     );
     await expect(pinned).rejects.toMatchObject({ code: 'version_not_installable' });
+  });
+
+  it('a run that is launched while its installation is pinned to another version uses that version', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const { installationId, versions } = await makeInstallation(harness.db, { organizationId, contents: ['b', 'a'] });
+    const { versionId } = versions[1]!;
+    const bundles = await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM pack_installation WHERE id = $1 FOR UPDATE', [installationId]),
+      () => [harness.db.transaction({ organizationId }, (tx) => bundleOf(tx, organizationId, installationId))],
+      (tx) =>
+        tx.execute('UPDATE pack_installation SET pinned_version_id = $2 WHERE id = $1', [installationId, versionId]),
+    );
+    expect(bundles).toMatchObject([{ versionId }]);
   });
 });

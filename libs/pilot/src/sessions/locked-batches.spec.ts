@@ -1,7 +1,8 @@
-import { DatabaseModule } from '@muster/database';
+import { DatabaseModule, lock } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
 import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { findPilotBatch } from '../batches/find-batch';
+import { refreshRoiRollups } from '../roi/refresh-roi-rollups';
 import { findSession } from './read-sessions';
 import { summarizeSession } from './summarize-session';
 
@@ -59,5 +60,15 @@ describe('a batch that is reported again', () => {
       'DELETE FROM process_library_session_timeline WHERE pilot_batch_id = $1',
     );
     expect(found).toMatchObject({ session: { claimsAttempted: 1 }, timeline: [] });
+  });
+
+  it('two concurrent refreshes of an organization’s rollups recompute each day once', async () => {
+    const refresh = () => refreshRoiRollups(harness.db, organizationId);
+    const refreshed = await behindLock(
+      harness.db,
+      (tx) => lock(tx, 'pilot_roi', organizationId),
+      () => [refresh(), refresh()],
+    );
+    expect(refreshed.map(({ days }) => days).sort()).toEqual([0, 1]);
   });
 });

@@ -1,9 +1,10 @@
 import { BaseConfig } from '@muster/platform';
-import { DatabaseModule } from '@muster/database';
+import { DatabaseModule, lock } from '@muster/database';
 import { behindLock, type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
 import { unequalCounters } from '../usage/unequal-counters';
 import { recordRuns } from '../usage/record-usage';
 import { bookRunCost } from './book-run-cost';
+import { refreshCostDays } from './refresh-cost-days';
 
 describe('booking the cost of a run', () => {
   let harness: Harness;
@@ -126,5 +127,17 @@ describe('booking the cost of a run', () => {
     expect(await unequalCounters(harness.db)).toMatchObject([
       { organizationId, month: '2026-03', counted: { runs: 2 }, events: { runs: 1, runMs: 1_800_000 } },
     ]);
+  });
+
+  it('two concurrent refreshes of an organization’s cost rollups recompute each day once', async () => {
+    const { jobId, organizationId } = await endedRun();
+    await book(jobId);
+    const refresh = () => refreshCostDays(harness.db, organizationId);
+    const refreshed = await behindLock(
+      harness.db,
+      (tx) => lock(tx, 'run_cost_day', organizationId),
+      () => [refresh(), refresh()],
+    );
+    expect(refreshed.map(({ days }) => days).sort()).toEqual([0, 1]);
   });
 });

@@ -10,7 +10,16 @@ import {
 } from '@muster/machines';
 import { DatabaseModule, ScheduleEntity } from '@muster/database';
 import { newId } from '@muster/platform';
-import { type Harness, makeAgent, makeJob, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
+import {
+  behindLock,
+  besideLock,
+  type Harness,
+  makeAgent,
+  makeJob,
+  makeOrganization,
+  makeWorkflow,
+  startHarness,
+} from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { type MachineProvider, Machines, VmConfig } from '@muster/vm';
@@ -50,15 +59,8 @@ describe('prewakeMachines', () => {
   const query = (sql: string, values: unknown[] = []) => harness.db.query<any>('system', sql, values);
   const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000);
   const machine = async (organizationId: string, input: object = {}) => {
-    const row = {
-      organizationId,
-      name: newId(),
-      status: 'stopped',
-      provider: 'ec2',
-      bootMs: 40_000,
-      ...input,
-    } as const;
-    return (await makeAgent(harness.db, row)).id;
+    const row = { name: newId(), status: 'stopped', provider: 'ec2', bootMs: 40_000, ...input } as const;
+    return (await makeAgent(harness.db, { organizationId, ...row })).id;
   };
   const schedule = async (nextRunAt: Date, more: Partial<ScheduleEntity> = {}) => {
     const id = newId();
@@ -236,6 +238,24 @@ describe('prewakeMachines', () => {
   it('a machine is prewoken late if no tick ran in time', async () => {
     await schedule(inSeconds(2));
     expect((await tick()).woken).toBe(1);
+  });
+
+  it('a schedule whose run is being launched is not prewoken', async () => {
+    const id = await schedule(inSeconds(30));
+    const advance = 'UPDATE schedule SET next_run_at = $2 WHERE id = $1';
+    const round = await besideLock(harness.db, (tx) => tx.execute(advance, [id, inSeconds(3600)]), tick);
+    expect(round.woken).toBe(0);
+  });
+
+  it('a machine is not prewoken if it is drained while the prewake waits for its agent', async () => {
+    await schedule(inSeconds(30));
+    const rounds = await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [ground.agentId]),
+      () => [tick()],
+      (tx) => tx.execute(`UPDATE agent SET drain = 'finish' WHERE id = $1`, [ground.agentId]),
+    );
+    expect(rounds).toMatchObject([{ woken: 0 }]);
   });
 
   it('an online machine is not prewoken, and a stopping machine gets one request to wake', async () => {

@@ -29,3 +29,32 @@ export async function behindLock<T>(
   });
   return Promise.all(started.works);
 }
+
+/**
+ * Takes the locks of `hold`, or makes its changes, and returns the result of a call that skips locked rows. Throws if
+ * the call waits for the transaction instead.
+ */
+export function besideLock<T>(
+  db: Database,
+  hold: (tx: Transaction) => Promise<unknown>,
+  call: () => Promise<T>,
+): Promise<T> {
+  return db.transaction('system', async (tx) => {
+    await hold(tx);
+    const [holder] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    let hasEnded = false;
+    const work = call().finally(() => (hasEnded = true));
+    work.catch(() => undefined);
+    const end = await waitFor('the call to end', async () => {
+      const [row] = await db.query<{ waits: boolean }>(
+        'system',
+        `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND $1 = ANY(pg_blocking_pids(pid)))
+           AS waits`,
+        [holder!.pid],
+      );
+      return hasEnded ? 'ended' : row!.waits && 'waits';
+    });
+    if (end === 'waits') throw new Error('the call waits for a lock of the transaction');
+    return work;
+  });
+}

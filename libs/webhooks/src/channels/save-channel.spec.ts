@@ -1,11 +1,11 @@
 import type { Principal } from '@muster/access';
-import { DatabaseModule } from '@muster/database';
+import { DatabaseModule, lock } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
 import { behindLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
-import { updateChannel } from './save-channel';
+import { createChannel, updateChannel } from './save-channel';
 
-describe('updateChannel', () => {
+describe('notification channels', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -41,5 +41,33 @@ describe('updateChannel', () => {
     expect(await harness.db.query('system', 'SELECT name FROM webhook_endpoint WHERE id = $1', [id])).toEqual([
       { name: 'Reception' },
     ]);
+  });
+
+  it('an organization has at most 20 channels, even if two concurrent requests create the last one', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    await harness.db.query(
+      'system',
+      `INSERT INTO webhook_endpoint (id, organization_id, name, kind, recipients, events)
+       SELECT gen_random_uuid(), $1, 'Channel ' || n, 'email', '{desk@practice.example}', '{*}'
+       FROM generate_series(1, 19) n`,
+      [organizationId],
+    );
+    const caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
+    const channel = { kind: 'email' as const, recipients: ['desk@practice.example'], events: ['*'] };
+    const create = (name: string) =>
+      harness.db
+        .transaction({ organizationId }, (tx) =>
+          createChannel(tx, KeyRing.parse(testMasterKey), caller, { name, ...channel }),
+        )
+        .then(
+          () => 'created',
+          ({ code }: { code: string }) => code,
+        );
+    const created = await behindLock(
+      harness.db,
+      (tx) => lock(tx, 'webhook endpoints', organizationId),
+      () => [create('Front desk'), create('Back office')],
+    );
+    expect(created.sort()).toEqual(['conflict', 'created']);
   });
 });

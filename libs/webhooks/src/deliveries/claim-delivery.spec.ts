@@ -1,6 +1,6 @@
 import { BaseConfig } from '@muster/platform';
 import { DatabaseModule } from '@muster/database';
-import { type Harness, makeOrganization, readPlans, startHarness } from '@muster/testing';
+import { besideLock, type Harness, makeOrganization, readPlans, startHarness } from '@muster/testing';
 import { claimDelivery, countDue, endpointsWithDue } from './claim-delivery';
 
 const backlog = 20_000;
@@ -68,5 +68,19 @@ describe('pending deliveries of a webhook endpoint', () => {
     const claimed = await Promise.all(Array.from({ length: 5 }, () => claimDelivery(harness.db, off, now)));
     expect(new Set(claimed.map((each) => each!.id)).size).toBe(5);
     expect(await countDue(harness.db, now, 100)).toBe(100);
+  });
+
+  it.each([
+    ['delivery', true],
+    ['redelivery of an endpoint that is off', false],
+  ])('a %s that another process is claiming is not claimed a second time', async (_, enabled) => {
+    const endpointId = await endpointWith({ enabled, pending: 1 });
+    await rows('UPDATE webhook_delivery SET asked = true WHERE endpoint_id = $1', endpointId);
+    const claimed = await besideLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM webhook_delivery WHERE endpoint_id = $1 FOR UPDATE', [endpointId]),
+      () => claimDelivery(harness.db, endpointId, new Date()),
+    );
+    expect(claimed).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
-import { claimMessage } from './claim-message';
+import { behindLock, besideLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { claimMessage, endUnclear } from './claim-message';
 
 describe('claimMessage', () => {
   let harness: Harness;
@@ -73,7 +73,8 @@ describe('claimMessage', () => {
     ]);
   });
 
-  it('only one of two processes that wait for a channel receives its message', async () => {
+  /** Inserts a channel with one pending message, and returns the channel's id. */
+  async function insertMessage(): Promise<string> {
     const { id: organizationId } = await makeOrganization(harness.db);
     const [endpointId, eventId] = [newId(), newId()];
     const sql = (text: string, ...values: unknown[]) => harness.db.query('system', text, values);
@@ -92,6 +93,11 @@ describe('claimMessage', () => {
        VALUES ($1, $2, $3, $4, 'job.failed', now() - interval '1 hour', '')`,
       ...[newId(), organizationId, endpointId, eventId],
     );
+    return endpointId;
+  }
+
+  it('only one of two processes that wait for a channel receives its message', async () => {
+    const endpointId = await insertMessage();
     const claim = () => claimMessage(harness.db, endpointId, new Date());
     const claims = await behindLock(
       harness.db,
@@ -99,5 +105,16 @@ describe('claimMessage', () => {
       () => [claim(), claim()],
     );
     expect(claims.filter((each) => each !== undefined)).toMatchObject([{ count: 1 }]);
+  });
+
+  it('a message does not become unclear while its result is being stored', async () => {
+    const endpointId = await insertMessage();
+    await claimMessage(harness.db, endpointId, new Date(Date.now() - 3_600_000));
+    const ended = await besideLock(
+      harness.db,
+      (tx) => tx.execute("UPDATE webhook_delivery SET status = 'delivered' WHERE endpoint_id = $1", [endpointId]),
+      () => endUnclear(harness.db, new Date(Date.now() - 1_800_000)),
+    );
+    expect(ended).toBe(0);
   });
 });

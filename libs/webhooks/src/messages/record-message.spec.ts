@@ -50,4 +50,23 @@ describe('recordMessage', () => {
     ]);
     expect(await sql('SELECT FROM webhook_attempt WHERE delivery_id = $1', deliveryId)).toEqual([]);
   });
+
+  it('a delivered message ends a failure of its channel that is stored while the result waits for the channel', async () => {
+    await sql(
+      `UPDATE webhook_delivery SET status = 'sending', lease_id = $2 WHERE id = $1`,
+      ...[deliveryId, claimed.leaseId],
+    );
+    const sent = { outcome: 'delivered', statusCode: 250, error: null } as const;
+    const now = new Date();
+    await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM webhook_endpoint WHERE id = $1 FOR UPDATE', [claimed.endpointId]),
+      () => [recordMessage(harness.db, claimed, { sent, at: now, durationMs: 1 }, { now, chance: 0 })],
+      (tx) =>
+        tx.execute('UPDATE webhook_endpoint SET failing_since = muster_now() WHERE id = $1', [claimed.endpointId]),
+    );
+    expect(await sql('SELECT failing_since FROM webhook_endpoint WHERE id = $1', claimed.endpointId)).toEqual([
+      { failingSince: null },
+    ]);
+  });
 });

@@ -1,0 +1,23 @@
+import { DatabaseModule, lock } from '@muster/database';
+import { BaseConfig } from '@muster/platform';
+import { behindLock, type Harness, startHarness } from '@muster/testing';
+import { bootstrapOrganization } from './bootstrap-organization';
+
+describe('bootstrapOrganization', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+
+  it('processes that start at the same time create the first organization once', async () => {
+    const bootstrap = () => bootstrapOrganization(harness.db, undefined as never, { organization: 'Practice' });
+    const created = await behindLock(
+      harness.db,
+      (tx) => lock(tx, 'bootstrap'),
+      () => [bootstrap(), bootstrap()],
+    );
+    expect(created.sort()).toEqual([false, true]);
+  });
+});
