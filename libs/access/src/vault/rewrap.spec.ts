@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, Round } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { besideLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { Logger } from '@nestjs/common';
 import { putSecret, resolveSecrets, rewrapSecrets } from './secrets';
@@ -40,16 +40,12 @@ describe('rewrapping secrets', () => {
     const before = KeyRing.parse(testMasterKey);
     const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     const caller = { kind: 'system', id: 'test', organizationId } as never;
-    const put = (value: string) =>
-      harness.db.transaction({ organizationId }, (tx) => putSecret(tx, before, caller, 'LOGIN', { value }));
-    await put('old');
-    const replacement = await behindLock(
+    await harness.db.transaction({ organizationId }, (tx) => putSecret(tx, before, caller, 'LOGIN', { value: 'old' }));
+    await besideLock(
       harness.db,
-      (tx) => tx.query('SELECT FROM vault_secret WHERE organization_id = $1 FOR UPDATE', [organizationId]),
-      () => [put('new')],
-      async () => void (await rewrapSecrets(harness.db, after)),
+      (tx) => putSecret(tx, before, caller, 'LOGIN', { value: 'new' }),
+      () => rewrapSecrets(harness.db, after),
     );
-    expect(replacement).toHaveLength(1);
     expect((await resolveSecrets(harness.db, after, organizationId, ['LOGIN'])).values).toEqual({ LOGIN: 'new' });
   });
 });

@@ -1,9 +1,10 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { behindLock, besideLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { bookCall } from './book-call';
+import { markLostCalls } from './mark-lost-calls';
 
-describe('bookCall', () => {
+describe('model calls', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -33,5 +34,24 @@ describe('bookCall', () => {
       (tx) => tx.execute('UPDATE model_call SET input_tokens = 1000000 WHERE id = $1', [id]),
     );
     expect(booked).toEqual([{ totalMicros: 2_000_000, changed: true }]);
+  });
+
+  it('a model call is not marked as lost while its result is being stored', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const id = newId();
+    await harness.db.query(
+      'system',
+      `INSERT INTO model_call (id, organization_id, purpose, provider, model, outcome, at)
+       VALUES ($1, $2, 'chat', 'openai', 'm', 'open', muster_now() - interval '2 hours')`,
+      [id, organizationId],
+    );
+    await besideLock(
+      harness.db,
+      (tx) => tx.execute("UPDATE model_call SET outcome = 'answered' WHERE id = $1", [id]),
+      () => markLostCalls(harness.db),
+    );
+    expect(await harness.db.query('system', 'SELECT outcome FROM model_call WHERE id = $1', [id])).toEqual([
+      { outcome: 'answered' },
+    ]);
   });
 });
