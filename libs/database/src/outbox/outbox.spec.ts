@@ -227,6 +227,22 @@ describe('outbox', () => {
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
+  it('the next publication of a published message is postponed while another message is being handled', async () => {
+    await harness.db.transaction('system', async (tx) => {
+      const message = () => ({ queue: 'metering', name: 'probe', payload: { probeId: newId() } }) as const;
+      await tx.enqueue(message(), message());
+    });
+    const [locked, other] = await rows();
+    await harness.db.transaction('system', async (tx) => {
+      await tx.query('SELECT FROM outbox WHERE id = $1 FOR UPDATE', [locked!.id]);
+      await waitFor('the later publication', async () => {
+        const row = (await rows()).find(({ id }) => id === other!.id);
+        return row!.nextPublishAt! > other!.nextPublishAt!;
+      });
+    });
+    await harness.db.query('system', 'DELETE FROM outbox');
+  });
+
   it('the outbox keeps messages that Redis does not accept, and publishes them in the next round', async () => {
     const publisher = new RecordingPublisher();
     publisher.broken = true;

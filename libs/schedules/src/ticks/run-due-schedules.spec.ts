@@ -1,8 +1,17 @@
 import { AccessModule } from '@muster/access';
 import type { MisfirePolicy } from '@muster/contracts';
-import { DatabaseModule, ScheduleEntity } from '@muster/database';
+import { DatabaseModule, lock, ScheduleEntity, type Transaction } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { FakeClock, type Harness, makeAgent, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
+import {
+  behindLock,
+  besideLock,
+  FakeClock,
+  type Harness,
+  makeAgent,
+  makeOrganization,
+  makeWorkflow,
+  startHarness,
+} from '@muster/testing';
 import { WallClock } from '../cron/cron-oracle.harness';
 import { parseCron } from '../cron/cron-rule';
 import { nextRun } from '../cron/next-run';
@@ -173,13 +182,10 @@ describe('runDueSchedules', () => {
   it('a tick leaves the scan to another process or waits for that process, as requested', async () => {
     await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
-    let waiting: ReturnType<typeof tick> | undefined;
-    await harness.db.transaction('system', async (tx) => {
-      await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [['schedules', 'scan'].join('\u001f')]);
-      expect((await tick('leave')).scanned).toBe(0);
-      waiting = tick('wait');
-    });
-    expect((await waiting!).launched).toHaveLength(1);
+    const scan = (tx: Transaction) => lock(tx, 'schedules', 'scan');
+    expect(await besideLock(harness.db, scan, () => tick('leave'))).toMatchObject({ scanned: 0 });
+    const [waited] = await behindLock(harness.db, scan, () => [tick('wait')]);
+    expect(waited!.launched).toHaveLength(1);
   });
 
   it('due schedules are found by an index, no matter how many schedules are not due', async () => {

@@ -48,8 +48,7 @@ export function besideLock<T>(
     const end = await waitFor('the call to end', async () => {
       const [row] = await db.query<{ waits: boolean }>(
         'system',
-        `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND $1 = ANY(pg_blocking_pids(pid)))
-           AS waits`,
+        'SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND $1 = ANY(pg_blocking_pids(pid))) AS waits',
         [holder!.pid],
       );
       return hasEnded ? 'ended' : row!.waits && 'waits';
