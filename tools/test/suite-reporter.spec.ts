@@ -66,6 +66,10 @@ describe('the suite reporter', () => {
     expect(report({ kind: 'database', processorSeconds: 16, slowness: 2 })).toBeUndefined();
   });
 
+  it('the suite reporter does not limit the processor time of a long file', () => {
+    expect(report({ file: 'libs/b/src/b.long.spec.ts', kind: 'database', processorSeconds: 600 })).toBeUndefined();
+  });
+
   it('the suite reporter fails a run with a file that leaves something behind, both of which it names', () => {
     expect(report({ leftBehind: ['timers: 1'] })).toBeInstanceOf(Error);
     expect(printed).toContain('libs/a/src/a.spec.ts left behind: timers: 1.');

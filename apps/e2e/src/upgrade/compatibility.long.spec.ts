@@ -11,7 +11,7 @@ import { seeded } from '../seed';
 import { root } from '../service-process';
 import { buildLastRelease, type LastRelease } from './last-release';
 
-jest.setTimeout(600_000);
+jest.setTimeout(1_200_000);
 
 /** Number of runs that must be launched, and of runs that must end, before the next app is replaced. */
 const runsBetween = 4;

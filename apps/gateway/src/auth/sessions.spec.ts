@@ -22,17 +22,20 @@ describe('users at the gateway', () => {
   afterAll(() => harness.close());
 
   describe('sessions', () => {
-    it('GET /api/auth/me reports a recovery hold until an operator releases it', async () => {
+    it('GET /api/auth/me and GET /api/health report a recovery hold until an operator releases it', async () => {
       const savedAt = '2026-03-01T10:00:00.000Z';
       const sql = (text: string, values?: unknown[]) => harness.db.query('system', text, values);
       await sql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', $1, now())", [savedAt]);
       const database = { url: harness.databaseUrl, name: '', drop: async () => undefined };
       const restored = await startHarness({ ...gateway, clock, database });
       const me = async () => (await restored.http.withKey(tenant.api.headers['x-api-key']!).get('/api/auth/me')).body;
+      const health = async () => (await restored.http.get('/api/health')).body;
       try {
         expect((await me()).recoveryHold).toEqual({ savedAt });
+        await waitFor('the hold to be known', async () => (await health()).recoveryHold === true);
         await sql('UPDATE recovery_hold SET released_at = now()');
         expect(await me()).not.toHaveProperty('recoveryHold');
+        await waitFor('the release to be known', async () => !('recoveryHold' in (await health())));
       } finally {
         await restored.close();
         await sql('DELETE FROM recovery_hold');

@@ -2,7 +2,7 @@ import { Controller, Get, Inject } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { anyone, Endpoint } from '@muster/access';
 import { DeepHealth, Health } from '@muster/contracts';
-import { Readiness, Reply, ReplyHead } from '@muster/platform';
+import { Readiness, RecoveryHold, Reply, ReplyHead } from '@muster/platform';
 import { version } from '../version';
 
 const started = performance.now();
@@ -10,7 +10,10 @@ const started = performance.now();
 @ApiTags('Health')
 @Controller('/api/health')
 export class HealthController {
-  constructor(@Inject(Readiness) private readonly readiness: Readiness) {}
+  constructor(
+    @Inject(Readiness) private readonly readiness: Readiness,
+    @Inject(RecoveryHold) private readonly hold: RecoveryHold,
+  ) {}
 
   @Get()
   @Endpoint({
@@ -21,7 +24,12 @@ export class HealthController {
     exempt: true,
   })
   health(): Health {
-    return { status: 'ok', version, uptimeSeconds: Math.round((performance.now() - started) / 10) / 100 };
+    return {
+      status: 'ok',
+      version,
+      uptimeSeconds: Math.round((performance.now() - started) / 10) / 100,
+      ...(this.hold.isConfirmed ? { recoveryHold: true } : {}),
+    };
   }
 
   @Get('/deep')

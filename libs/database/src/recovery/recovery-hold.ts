@@ -14,6 +14,7 @@ const waitForReleaseMs = 1000;
 export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('recovery');
   private held = true;
+  private confirmed = false;
   private ended = false;
   private timer?: NodeJS.Timeout;
   private resolve!: () => void;
@@ -28,6 +29,10 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
 
   override get isHeld(): boolean {
     return this.held;
+  }
+
+  override get isConfirmed(): boolean {
+    return this.held && this.confirmed;
   }
 
   override released(): Promise<void> {
@@ -53,6 +58,7 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
       return this.resolve();
     }
     const isKnown = recovery !== 'unknown';
+    this.confirmed ||= isKnown;
     if (isKnown && !isLogged) {
       this.logger.warn(
         `this service was restored from a backup of ${recovery!.savedAt.toISOString()}; it starts no machine, command or schedule until muster-admin release`,

@@ -1,9 +1,17 @@
-import { EnumField, NumberField, ObjectField, TextField } from '../fields';
+import { BooleanField, EnumField, NumberField, ObjectField, TextField } from '../fields';
 
 export class Health {
   @EnumField(['ok']) status!: 'ok';
   @TextField({ example: '0.1.0' }) version!: string;
   @NumberField({ example: 42.5 }) uptimeSeconds!: number;
+  @BooleanField({
+    optional: true,
+    example: true,
+    description:
+      'True after a restore until an operator releases the service. Until then, the service starts no machine, run or ' +
+      'schedule. Absent otherwise.',
+  })
+  recoveryHold?: true;
 }
 
 export class HealthCheck {
