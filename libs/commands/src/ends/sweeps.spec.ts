@@ -8,9 +8,8 @@ import { VmConfig } from '@muster/vm';
 import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { CommandsModule } from '../commands.module';
-import { MachinesModule, MachineControl } from '@muster/machines';
+import { failSilentAgents, MachineControl, MachinesModule } from '@muster/machines';
 import { CommandDelivery } from '../delivery/command-delivery';
-import { failSilentAgents } from '../lifecycle/fail-silent-agents';
 import { failOverdueCommands } from './fail-commands';
 
 describe('the sweeps of agents, commands and orders', () => {

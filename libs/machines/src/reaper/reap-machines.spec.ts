@@ -2,7 +2,7 @@ import type { AgentStatus } from '@muster/contracts';
 import { AccessModule } from '@muster/access';
 import { type Database, DatabaseModule } from '@muster/database';
 import { Clock, Metrics, newId } from '@muster/platform';
-import { besideLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
+import { besideLock, endCommands, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { KeyRing, VaultModule } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
