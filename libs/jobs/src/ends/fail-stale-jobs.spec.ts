@@ -1,4 +1,4 @@
-import { applyHandshake } from '@muster/machines';
+import { applyHandshake } from '@muster/commands';
 import { besideLock } from '@muster/testing';
 import { appendJobLogs } from '../reports/append-job-logs';
 import { applyJobReport } from '../reports/apply-job-report';
