@@ -90,7 +90,7 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
       </div>
       {workflow.warnings.map(({ stepId, message }) => (
         <p key={`${stepId} ${message}`} className="rounded-control bg-warn-soft p-2.5">
-          {stepId && <bdi className="font-mono text-xs">{stepId}</bdi>} {message}
+          {stepId && <code className="font-mono text-xs">{stepId}</code>} {message}
         </p>
       ))}
       {showsRevisions && <Revisions workflow={workflow} />}
