@@ -8,7 +8,7 @@ import {
   recordHandshake,
   stopIdleAgents,
 } from '@muster/machines';
-import { DatabaseModule, ScheduleEntity } from '@muster/database';
+import { DatabaseModule, ScheduleEntity, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import {
   behindLock,
@@ -79,16 +79,11 @@ describe('prewakeMachines', () => {
     query(`SELECT source, data FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle' ORDER BY seq`, [
       ground.agentId,
     ]);
-  const handshake = () =>
-    harness.db.transaction('system', (tx) =>
-      recordHandshake(
-        tx,
-        ground.organizationId,
-        { agentId: ground.agentId, bootId: newId(), workerVersion: '1' },
-        {},
-        () => Promise.resolve(),
-      ),
-    );
+  const handshake = () => {
+    const report = { agentId: ground.agentId, bootId: newId(), workerVersion: '1' };
+    const record = (tx: Transaction) => recordHandshake(tx, ground.organizationId, report, {}, async () => {});
+    return harness.db.transaction('system', record);
+  };
   const failWakes = async () => {
     const [wake] = await query(
       `UPDATE agent_wake SET deadline = now() - make_interval(secs => 1), next_try_at = now() - make_interval(secs => 1) WHERE state = 'open' AND agent_id = $1 RETURNING id`,
