@@ -6,7 +6,7 @@ export { CommandsConfig } from './commands.config';
 export { CommandsModule } from './commands.module';
 export { type ClaimedCommand, CommandDelivery } from './delivery/command-delivery';
 export { CommandPolls } from './delivery/poll-commands';
-export { acknowledgeRunSql, detachStopCommands, releaseMachine } from './ends/command-of-run';
+export { acknowledgeRunsSql, detachStopCommands, releaseMachine } from './ends/command-of-run';
 export { endCommandsOfTerminated } from './ends/end-commands-of-terminated';
 export { failOverdueCommands, withdrawAnswers, withdrawCommand } from './ends/fail-commands';
 export { type ListedCommand, listCommands, readCommandStatus, readScript } from './ends/read-command';

@@ -12,9 +12,9 @@ import { runSet, type Work } from './sets/run-set';
 import { runStatements, type SharedStatement } from './sets/run-statements';
 import { type SetResult, Sets } from './sets/sets';
 import { OwnConnection } from './transactions/own-connection';
+import { rowStatement } from './transactions/row-statement';
 import { poolOf, runScoped } from './transactions/run-scoped';
-import type { Scope } from './transactions/scope';
-import type { Statement } from './transactions/statement-batch';
+import { type Scope, setScope, setScopeOfSet } from './transactions/scope';
 import { Transaction } from './transactions/transaction';
 import { TakeTurn, Turns } from './transactions/turns';
 
@@ -32,12 +32,10 @@ export class Database {
   private readonly transactionSets = new Sets<Work>(
     (scope, works) => this.attemptSet(scope, works),
     (scope, work) => this.transaction(scope, work),
-    { distinctKeys: true },
   );
   private readonly statementSets = new Sets<SharedStatement>(
     (scope, statements) => runStatements(this.dataSource, scope, statements, this.now()),
-    (scope, { alone }) => runScoped(this.dataSource, scope, alone, { now: this.now() }),
-    { distinctKeys: false },
+    (scope, { alone, values }) => runScoped(this.dataSource, scope, rowStatement(alone, values), { now: this.now() }),
   );
 
   constructor(
@@ -62,16 +60,12 @@ export class Database {
   }
 
   /**
-   * Like `query`, for a statement that is a transaction by itself. Concurrent statements of the same name and scope are
-   * sent and committed together; see `sets/README.md`. `key` identifies the row that the statement locks. `together` is
-   * the statement's form in a set of several: it skips a locked row, and then the statement runs alone.
+   * Like `query`, for a statement that is a transaction by itself. Concurrent calls with the same statement and scope are
+   * sent as one statement; see `sets/README.md`. `key` identifies the row that the statement locks. `together` is the
+   * statement's form in a set of several: it skips a locked row, and then the statement runs alone.
    */
-  async sharedQuery<T extends QueryResultRow>(
-    scope: Scope,
-    alone: Required<Pick<Statement, 'name' | 'text' | 'values'>>,
-    { key, together }: { key: string; together: { name: string; text: string } },
-  ): Promise<T[]> {
-    return (await this.statementSets.run(alone.name, scope, { alone, together }, key)) as T[];
+  async sharedQuery<T extends QueryResultRow>(scope: Scope, statement: SharedStatement, key: string): Promise<T[]> {
+    return (await this.statementSets.run(statement.alone.many.name, scope, statement, key)) as T[];
   }
 
   /**
@@ -128,7 +122,7 @@ export class Database {
   private async attemptSet(scope: Scope, works: readonly Work[]): Promise<SetResult[]> {
     const client = await poolOf(this.dataSource).connect();
     const now = this.now();
-    const connection = new OwnConnection(scope, now, client, this.dataSource);
+    const connection = new OwnConnection(scope, setScopeOfSet(scope, now), client, this.dataSource);
     let unusable: Error | undefined;
     try {
       return await runSet(works, {
@@ -171,7 +165,7 @@ export class Database {
   private async attempt<T>(scope: Scope, work: (tx: Transaction) => Promise<T>, turn: string | null): Promise<T> {
     const client = await poolOf(this.dataSource).connect();
     const now = this.now();
-    const connection = new OwnConnection(scope, now, client, this.dataSource);
+    const connection = new OwnConnection(scope, setScope(scope, now), client, this.dataSource);
     const tx = new Transaction(scope, now, connection, turn);
     let unusable: Error | undefined;
     try {

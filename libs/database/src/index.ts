@@ -113,7 +113,7 @@ export { migrate, pendingMigrations, unknownAmong, unknownMigrations } from './m
 export { migrations } from './migrations';
 export { countOverdueMessages, type QueueBacklog, readBacklog } from './outbox/backlog';
 export { discardDeadLetter, listDeadLetters, replayDeadLetter } from './outbox/dead-letters';
-export { insertMessageFromSql, messageWithValues } from './outbox/insert-messages';
+export { type Condition, insertMessagesFromSql, messageColumns, messageWithValues } from './outbox/insert-messages';
 export {
   answerQueueProbe,
   findQueueProbe,
@@ -128,8 +128,10 @@ export { afterPositionSql, sortKeyTextSql, orderedListSql, orderOf, placeOf } fr
 export { pageWithinSql } from './page-within';
 export { maxRowsLookedAt, scanWithinSql } from './scan-within';
 export { PostgresListener } from './postgres-listener';
+export type { SharedStatement } from './sets/run-statements';
 export type { Scope } from './transactions/scope';
-export type { RowWriter } from './transactions/statement-batch';
+export { rowStatement, rowStatements } from './transactions/row-statement';
+export type { RowStatement } from './transactions/statement-batch';
 export { Transaction } from './transactions/transaction';
 export { TakeTurn } from './transactions/turns';
 export { transposed } from './transactions/transposed';

@@ -7,7 +7,7 @@ export {
   setIdleExempt,
 } from './activity/activity';
 export {
-  assignJobSql,
+  assignJobsSql,
   finishCleanup,
   markDispatchSweptSql,
   releaseJobSql,

@@ -3,7 +3,7 @@ export {
   appendTimeline,
   appendTimelines,
   dropTimelineOfJob,
-  appendEntrySql,
+  appendEntriesSql,
   type EntryKind,
   type EntryLevel,
   entryParameter,

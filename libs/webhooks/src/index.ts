@@ -13,7 +13,7 @@ export {
   updateEndpoint,
 } from './endpoints/save-endpoint';
 export { testEndpoint } from './endpoints/test-endpoint';
-export { emitEvent, eventPartsSql, valuesOfEvent, type WebhookEvent } from './events/emit-event';
+export { emitEvent, eventColumns, eventPartsSql, valuesOfEvent, type WebhookEvent } from './events/emit-event';
 export { notifyExpiringKeys } from './events/notify-expiring-keys';
 export { type EventRow, fanOut, type FanOutParts } from './events/fan-out';
 export { type ChannelRow, findChannel, listChannels } from './channels/channel-row';

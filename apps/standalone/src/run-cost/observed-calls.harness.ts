@@ -29,7 +29,13 @@ export interface ObservedTransaction {
 }
 
 /** Statements that begin and end a transaction, set its scope, or let its commit return before the WAL flush. */
-const frame = new Set(['muster_begin', 'muster_set_scope', 'muster_commit_unflushed', 'muster_commit']);
+const frame = new Set([
+  'muster_begin',
+  'muster_set_scope',
+  'muster_set_scope_of_set',
+  'muster_commit_unflushed',
+  'muster_commit',
+]);
 const probe: Statement = {
   name: 'run_cost_probe',
   text: `SELECT pg_current_xact_id_if_assigned() IS NOT NULL AND current_setting('synchronous_commit') = 'on' AS waits`,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ActorKind } from '@muster/contracts';
-import type { RowWriter, Transaction } from '@muster/database';
+import type { RowStatement, Transaction } from '@muster/database';
 import { currentContext, newId } from '@muster/platform';
 import type { Principal } from '../principal';
 
@@ -53,7 +53,7 @@ export function audit<Changes extends object>(
   audited.add(tx);
 }
 
-const auditRows: RowWriter = {
+const auditRows: RowStatement = {
   many: {
     name: 'audit',
     text: `INSERT INTO audit_entry

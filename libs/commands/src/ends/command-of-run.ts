@@ -1,14 +1,11 @@
 import type { TerminalJobStatus } from '@muster/contracts';
-import type { RowWriter, Transaction } from '@muster/database';
+import type { RowStatement, Transaction } from '@muster/database';
 import { releaseJobsSql, releaseJobSql } from '@muster/machines';
 
-/**
- * SQL that marks a job's run command as acknowledged. `begun` names a CTE that has a row if the worker reports that it
- * has started the run. The job is passed as a parameter, because the plan of a join may scan all commands.
- */
-export function acknowledgeRunSql({ begun, jobId }: { begun: string; jobId: string }): string {
-  return `UPDATE agent_command c SET taken_at = COALESCE(c.taken_at, muster_now()), next_push_at = NULL, push_error = NULL
-    FROM ${begun} WHERE c.job_id = ${jobId} AND c.kind = 'run' AND c.status = 'pending'`;
+/** SQL that marks the run commands of begun jobs as acknowledged. `commandIds` is a subquery. */
+export function acknowledgeRunsSql(commandIds: string): string {
+  return `UPDATE agent_command SET taken_at = COALESCE(taken_at, muster_now()), next_push_at = NULL, push_error = NULL
+    WHERE id = ANY(ARRAY(${commandIds})) AND status = 'pending'`;
 }
 
 /**
@@ -29,7 +26,7 @@ const closeCommand = (outcome: string, error: string) => `
       next_push_at = NULL, payload = payload - 'script'`;
 
 /** Releases the agent of each row. */
-const releases: RowWriter = {
+const releases: RowStatement = {
   one: {
     name: 'release_agent',
     text: `WITH command AS (${closeCommand('$3', '$4')} WHERE job_id = $1 AND kind = 'run' AND status = 'pending')

@@ -1,5 +1,5 @@
 import type { CommandKind } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import { rowStatements, type Transaction } from '@muster/database';
 import { acceptRequestId, currentContext, newId, OpenSpan } from '@muster/platform';
 import { recordCommandActivity } from '@muster/machines';
 import { type CommandRow, nextPushAfterClaim } from '../command/command-row';
@@ -58,19 +58,25 @@ function insertCommand(tx: Transaction, command: NewCommand, { isClaimed }: { is
     requestId: requestId ?? acceptRequestId(null),
     traceparent: traceparent ?? beginTrace(tx, kind),
   };
-  tx.defer(
-    `INSERT INTO agent_command
-       (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id, traceparent,
-        next_push_at, pushes)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${isClaimed ? `${nextPushAfterClaim}, 1` : 'muster_now(), 0'})`,
-    [
-      ...[id, organizationId, agentId, kind, JSON.stringify(payload), JSON.stringify(env), vaultKeys, jobId, deadline],
-      ...[row.requestId, row.traceparent],
-    ],
-    isClaimed ? 'issue_run' : 'issue_command',
-  );
+  tx.deferRow(isClaimed ? insertClaimed : insertUnclaimed, [
+    ...[id, organizationId, agentId, kind, JSON.stringify(payload), JSON.stringify(env), JSON.stringify(vaultKeys)],
+    ...[jobId, deadline, row.requestId, row.traceparent],
+  ]);
   return row;
 }
+
+const insertSql = (push: string) => (rows: string) => `
+  INSERT INTO agent_command
+    (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id, traceparent,
+     next_push_at, pushes)
+  SELECT input.id, input.organization_id, input.agent_id, input.kind, input.payload, input.env, ARRAY(SELECT jsonb_array_elements_text(input.vault_keys)),
+         input.job_id, input.deadline, input.request_id, input.traceparent, ${push} FROM ${rows}`;
+const commandRow = {
+  ...{ id: 'uuid', organization_id: 'uuid', agent_id: 'uuid', kind: 'text', payload: 'jsonb', env: 'jsonb' },
+  ...{ vault_keys: 'jsonb', job_id: 'uuid', deadline: 'timestamptz', request_id: 'text', traceparent: 'text' },
+};
+const insertClaimed = rowStatements('issue_run', commandRow, insertSql(`${nextPushAfterClaim}, 1`));
+const insertUnclaimed = rowStatements('issue_command', commandRow, insertSql('muster_now(), 0'));
 
 /** Starts a new trace for a command that no request caused, such as the stop of a run that exceeded its time limit. */
 function beginTrace(tx: Transaction, kind: CommandKind): string {

@@ -1,13 +1,19 @@
 /* eslint-disable muster/one-clock -- Messages are dated by the database, as processes on several hosts compete for them. */
 import type { QueueMessage, OutboxMessage } from '@muster/contracts';
 import { currentContext, newId } from '@muster/platform';
-import { rowStatement } from '../transactions/row-statement';
-import type { RowWriter, Statement } from '../transactions/statement-batch';
+import { rowStatement, rowStatements } from '../transactions/row-statement';
+import type { RowStatement, Statement } from '../transactions/statement-batch';
 
 /** Time in milliseconds for the committing process to publish a message, before the sweep does. */
 const graceMs = 2000;
 
-const columnTypes = ['uuid', 'text', 'text', 'jsonb', 'uuid', 'text', 'text'];
+/** Columns of a message in a row of parameters, with their types. */
+export const messageColumns = {
+  ...{ message_id: 'uuid', queue: 'text', message_name: 'text', message_payload: 'jsonb' },
+  ...{ message_organization_id: 'uuid', message_request_id: 'text', message_traceparent: 'text' },
+};
+const columnNames = Object.keys(messageColumns);
+const columnTypes = Object.values(messageColumns);
 const columns = columnTypes.length;
 const grace = `now() + interval '${graceMs} milliseconds'`;
 const into = 'INSERT INTO outbox (id, queue, name, payload, organization_id, request_id, traceparent, next_publish_at)';
@@ -16,13 +22,15 @@ const insertBatchSize = 5000;
 /** Maximum number of rows for which the statement is prepared. Most transactions enqueue only a few messages. */
 const maxPreparedRows = 8;
 
-/** An SQL condition with its parameters from $1 on. It has a name, so that its statement is prepared. */
+/** A condition for the insertion of a message, as SQL. It has a name, so that its statement is prepared. */
 export interface Condition {
   name: string;
-  /** `WITH …` clause that the statement executes and to which the condition may refer. */
-  with?: string;
-  sql: string;
-  values: readonly unknown[];
+  /** Names and types of the values. The condition's SQL finds them in the row `input`. */
+  columns: Readonly<Record<string, string>>;
+  /** CTE that the statement executes and to which the condition may refer. `rows` is a table expression for `input`. */
+  with?: (rows: string) => string;
+  /** FROM item that has one row if the condition holds for `input`. It begins with LATERAL if it refers to `input`. */
+  holds: string;
 }
 
 /** Creates the messages with ids and the context of the current request. */
@@ -58,21 +66,33 @@ function insert(messages: OutboxMessage[]): Statement {
   };
 }
 
-/** Returns the statement that inserts the message's row if the condition holds. */
-export function insertWhere(message: OutboxMessage, { name, with: before, sql, values }: Condition): Statement {
-  return {
-    name: `outbox_insert_${name}`,
-    text: `${before ? `${before} ` : ''}${into} SELECT ${ownColumns(values.length)}, ${grace} WHERE ${sql}`,
-    values: [...values, ...valuesOf(message)],
-  };
+/** Returns the statement that inserts the message's row if the condition holds. It answers with a row if it does. */
+export function insertWhere(message: OutboxMessage, condition: Condition, values: readonly unknown[]): Statement {
+  return rowStatement(conditionalRows(condition), [...values, ...valuesOf(message)]);
+}
+
+const conditionalStatements = new WeakMap<Condition, RowStatement>();
+
+function conditionalRows(condition: Condition): RowStatement {
+  const existing = conditionalStatements.get(condition);
+  if (existing) return existing;
+  const { name, columns, with: before, holds } = condition;
+  const created = rowStatements(`outbox_insert_${name}`, { ...columns, ...messageColumns }, (rows) => {
+    const inserted = `${into}
+      SELECT ${columnNames.map((column) => `input.${column}`).join(', ')}, ${grace} FROM ${rows} CROSS JOIN ${holds}`;
+    return `WITH ${before ? `${before(rows)}, ` : ''}inserted AS (${inserted} RETURNING id)
+      SELECT input.member FROM inserted JOIN ${rows} ON input.message_id = inserted.id`;
+  });
+  conditionalStatements.set(condition, created);
+  return created;
 }
 
 /**
- * Returns the part of a single statement that inserts the message's row for each row of `found`, which has at most one.
- * The message's parameters follow `offset` others. The caller publishes the message (`Database.publish`).
+ * Returns the part of a single statement that inserts a message's row for each row of `found`, which has the columns of
+ * `messageColumns`. The caller publishes the messages (`Database.publish`).
  */
-export function insertMessageFromSql(found: string, offset: number): string {
-  return `${into} SELECT ${ownColumns(offset)}, ${grace} FROM ${found}`;
+export function insertMessagesFromSql(found: string): string {
+  return `${into} SELECT ${columnNames.map((column) => `${found}.${column}`).join(', ')}, ${grace} FROM ${found}`;
 }
 
 export function messageWithValues(
@@ -83,15 +103,11 @@ export function messageWithValues(
   return { message: created!, values: valuesOf(created!) };
 }
 
-function ownColumns(offset: number): string {
-  return columnTypes.map((type, at) => `$${offset + at + 1}::${type}`).join(', ');
-}
-
 function valuesOf({ id, queue, name, payload, organizationId, requestId, traceparent }: OutboxMessage): unknown[] {
   return [id, queue, name, JSON.stringify(payload), organizationId, requestId, traceparent];
 }
 
-const messageRows: RowWriter = {
+const messageRows: RowStatement = {
   one: { name: 'outbox_insert_1', text: insertText(1) },
   many: {
     name: 'outbox_insert_set',

@@ -1,9 +1,9 @@
 import { rowStatement } from '../transactions/row-statement';
-import type { RowWriter } from '../transactions/statement-batch';
-import { mergeStatements } from './merge-statements';
+import type { RowStatement } from '../transactions/statement-batch';
+import { mergeStatements, splitAnswers } from './merge-statements';
 
 const statement = (text: string) => ({ text });
-const writerOf = (table: string): RowWriter => ({
+const writerOf = (table: string): RowStatement => ({
   one: { name: `one ${table}`, text: `one ${table}` },
   many: { name: `many ${table}`, text: `many ${table}` },
 });
@@ -28,11 +28,10 @@ describe('mergeStatements', () => {
           ],
         ],
       ],
-      places: [
-        [0, 1],
-        [0, 1],
-        [0, 1],
-      ],
+      places: [1, 2, 3].map((member) => [
+        { at: 0, member },
+        { at: 1, member },
+      ]),
     });
   });
 
@@ -48,10 +47,22 @@ describe('mergeStatements', () => {
       ['read b', undefined],
       ['one jobs', ['c']],
     ]);
-    expect(places).toEqual([[0, 1], [1, 2, 3], []]);
+    expect(places).toEqual([[{ at: 0 }, { at: 1, member: 1 }], [{ at: 1, member: 2 }, { at: 2 }, { at: 3 }], []]);
   });
 
   it('mergeStatements sends the statement of a single caller unchanged', () => {
-    expect(merge([rowStatement(jobs, ['a'])])).toEqual({ sent: [['one jobs', ['a']]], places: [[0]] });
+    expect(merge([rowStatement(jobs, ['a'])])).toEqual({ sent: [['one jobs', ['a']]], places: [[{ at: 0 }]] });
+  });
+
+  it('splitAnswers gives each caller the rows of its own parameters, and the whole answer of its own statements', () => {
+    const answer = (...rows: object[]) => ({ rows, affected: rows.length, command: 'SELECT' });
+    const merged = answer({ member: '2', id: 'b1' }, { member: '1', id: 'a' }, { member: '2', id: 'b2' });
+    const [first, second, third] = splitAnswers(
+      [merged, answer({ id: 'own' })],
+      [[{ at: 0, member: 1 }], [{ at: 0, member: 2 }, { at: 1 }], [{ at: 0, member: 3 }]],
+    );
+    expect(first).toEqual([answer({ member: '1', id: 'a' })]);
+    expect(second).toEqual([answer({ member: '2', id: 'b1' }, { member: '2', id: 'b2' }), answer({ id: 'own' })]);
+    expect(third).toEqual([answer()]);
   });
 });

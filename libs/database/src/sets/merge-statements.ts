@@ -1,20 +1,27 @@
-import { rowsStatement } from '../transactions/row-statement';
-import type { Statement } from '../transactions/statement-batch';
+import { answerOfRow, rowsStatement } from '../transactions/row-statement';
+import type { Answer, Statement } from '../transactions/statement-batch';
 
-/** The statements to send for several callers, and where each caller's statement is among them. */
+/** Where the answer to a caller's statement is found. */
+interface Place {
+  /** Index of the sent statement. */
+  at: number;
+  /** Number of the caller's row in a statement for several rows, from 1. */
+  member?: number;
+}
+
+/** The statements to send for several callers, and where the answers to each caller's own statements are. */
 export interface MergedStatements {
   statements: Statement[];
-  /** For each caller the index in `statements` of each of its own statements. */
-  places: number[][];
+  places: Place[][];
 }
 
 /**
  * Combines the statements of several callers. Each caller's statements keep their order. If the next statement of a
- * caller writes a row that can be merged, it is merged with the equal next statements of the other callers.
+ * caller takes a row of parameters, it is merged with the equal next statements of the other callers.
  */
 export function mergeStatements(callers: readonly (readonly Statement[])[]): MergedStatements {
   const statements: Statement[] = [];
-  const places: number[][] = callers.map(() => []);
+  const places: Place[][] = callers.map(() => []);
   const next = (caller: number) => callers[caller]![places[caller]!.length];
   for (let caller = 0; caller < callers.length; caller += 1) {
     for (let statement = next(caller); statement; statement = next(caller)) {
@@ -23,9 +30,18 @@ export function mergeStatements(callers: readonly (readonly Statement[])[]): Mer
         ? callers.flatMap((_, other) => (next(other)?.row?.into === into ? [other] : []))
         : [caller];
       const rows = together.map((other) => next(other)!.row?.values ?? []);
-      for (const other of together) places[other]!.push(statements.length);
-      statements.push(into && rows.length > 1 ? rowsStatement(into, rows) : statement);
+      const at = statements.length;
+      const isMerged = into && rows.length > 1;
+      for (const [row, other] of together.entries()) places[other]!.push(isMerged ? { at, member: row + 1 } : { at });
+      statements.push(isMerged ? rowsStatement(into, rows) : statement);
     }
   }
   return { statements, places };
+}
+
+/** Returns the answers to each caller's own statements. */
+export function splitAnswers(answers: readonly Answer[], places: MergedStatements['places']): Answer[][] {
+  return places.map((own) =>
+    own.map(({ at, member }) => (member === undefined ? answers[at]! : answerOfRow(answers[at]!, member))),
+  );
 }

@@ -1,19 +1,22 @@
 import type { DataSource } from 'typeorm';
+import { answerOfRow, rowsStatement, rowStatement } from '../transactions/row-statement';
 import { sendScoped } from '../transactions/run-scoped';
-import type { Scope } from '../transactions/scope';
-import type { Statement } from '../transactions/statement-batch';
+import { type Scope, setScope, setScopeOfSet } from '../transactions/scope';
+import type { RowStatement } from '../transactions/statement-batch';
 import { isRolledBack } from './is-rolled-back';
 import type { SetResult } from './sets';
 
-/** A statement, and its form for a set of several statements, which returns no row if the row is locked. */
+/** A statement that is a transaction by itself. */
 export interface SharedStatement {
-  alone: Statement;
-  together: { name: string; text: string };
+  alone: RowStatement;
+  /** Form for a set of several callers, which returns no row for a caller whose row is locked. */
+  together: RowStatement;
+  values: readonly unknown[];
 }
 
 /**
- * Runs statements of several callers in one round trip and one implicit transaction. If one of them fails, Postgres
- * executes none of them, and each caller's statement runs alone.
+ * Runs the statement of several callers once, with their rows of parameters. If it fails, Postgres executes it for none
+ * of them, and each caller's statement runs alone.
  */
 export function runStatements(
   dataSource: DataSource,
@@ -21,13 +24,23 @@ export function runStatements(
   statements: readonly SharedStatement[],
   now: Date,
 ): Promise<SetResult[]> {
+  const [first] = statements;
   const isSingle = statements.length === 1;
-  const sent = statements.map(({ alone, together }) => (isSingle ? alone : { ...alone, ...together }));
+  const sent = isSingle
+    ? [setScope(scope, now), rowStatement(first!.alone, first!.values)]
+    : [
+        setScopeOfSet(scope, now),
+        rowsStatement(
+          first!.together,
+          statements.map(({ values }) => values),
+        ),
+      ];
   return new Promise((resolve, reject) => {
-    sendScoped(dataSource, { scope, now, statements: sent }, (error, answers) => {
-      if (!error) resolve(answers.map(({ rows }) => (isSingle || rows.length > 0 ? { value: rows } : 'alone')));
-      else if (isRolledBack(error)) resolve(statements.map(() => 'alone'));
-      else reject(error);
+    sendScoped(dataSource, { scope, statements: sent }, (error, [, answer]) => {
+      if (error) return isRolledBack(error) ? resolve(statements.map(() => 'alone')) : reject(error);
+      if (isSingle) return resolve([{ value: answer!.rows }]);
+      const results = statements.map((_, at) => answerOfRow(answer!, at + 1).rows);
+      resolve(results.map((rows) => (rows.length > 0 ? { value: rows } : 'alone')));
     });
   });
 }

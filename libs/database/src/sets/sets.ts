@@ -35,7 +35,6 @@ export class Sets<Work> {
   constructor(
     private readonly runSet: (scope: Scope, works: Work[]) => Promise<SetResult[]>,
     private readonly runAlone: (scope: Scope, work: Work) => Promise<unknown>,
-    private readonly options: { distinctKeys: boolean },
   ) {}
 
   /** Members of a set run in the order of their keys, so that two sets lock the same rows in the same order. */
@@ -75,9 +74,8 @@ export class Sets<Work> {
     });
   }
 
-  /** Takes the next members, oldest first. If keys must be distinct, a set has one member of each key. */
+  /** Takes the next members, oldest first. A set has one member of each key. */
   private takeMembers(kind: Kind<Work>): Member<Work>[] {
-    if (!this.options.distinctKeys) return kind.waiting.splice(0, maxMembers);
     const keys = new Set<string>();
     const members: Member<Work>[] = [];
     kind.waiting = kind.waiting.filter((member) => {

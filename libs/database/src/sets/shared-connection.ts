@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import type { OwnConnection, TransactionConnection } from '../transactions/own-connection';
 import { RunAlone } from '../transactions/run-alone';
 import type { Answer, Statement } from '../transactions/statement-batch';
-import { mergeStatements } from './merge-statements';
+import { mergeStatements, splitAnswers } from './merge-statements';
 
 interface Waiting {
   statements: readonly Statement[];
@@ -51,8 +51,7 @@ export class SharedConnection {
   /** Commits what all members have left to write. Returns each member's answers. */
   async commit(last: readonly (readonly Statement[])[], options: { unflushed: boolean }): Promise<Answer[][]> {
     const { statements, places } = mergeStatements(last);
-    const answers = await this.connection.commit(statements, options);
-    return places.map((own) => own.map((place) => answers[place]!));
+    return splitAnswers(await this.connection.commit(statements, options), places);
   }
 
   private sendSoon(): void {
@@ -69,8 +68,8 @@ export class SharedConnection {
     const { statements, places } = mergeStatements(sent.map((each) => each.statements));
     this.sending = true;
     try {
-      const answers = await this.connection.send(statements);
-      for (const [at, { resolve }] of sent.entries()) resolve(places[at]!.map((place) => answers[place]!));
+      const answers = splitAnswers(await this.connection.send(statements), places);
+      for (const [at, { resolve }] of sent.entries()) resolve(answers[at]!);
     } catch {
       // The failed statement of one member ends the transaction of all members. The faulty work fails again when it
       // runs alone, with its own error.

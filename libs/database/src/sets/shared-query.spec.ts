@@ -1,6 +1,7 @@
 import { BaseConfig } from '@muster/platform';
 import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { DatabaseModule } from '../database.module';
+import { rowStatements } from '../transactions/row-statement';
 
 describe('sharedQuery', () => {
   let harness: Harness;
@@ -22,15 +23,21 @@ describe('sharedQuery', () => {
 
   const lock = `SELECT FROM library_process WHERE worker_key = $1 FOR UPDATE`;
   /** Adds 1 divided by the divisor to the row's number, and fails if the divisor is 0. */
-  const textWith = (skip: string) => `
-    WITH found AS (SELECT worker_key, name FROM library_process WHERE worker_key = $1 FOR UPDATE ${skip})
-    UPDATE library_process p SET name = (p.name::int + 1 / $2::int)::text FROM found WHERE p.worker_key = found.worker_key
-    RETURNING p.name, pg_current_xact_id()::text AS transaction`;
+  const textWith = (rows: string, skip: string) => `
+    WITH found AS (
+      SELECT p.worker_key, input.member, input.divisor FROM ${rows} CROSS JOIN LATERAL (
+        SELECT worker_key FROM library_process WHERE worker_key = input.key FOR UPDATE ${skip}) p)
+    UPDATE library_process p SET name = (p.name::int + 1 / found.divisor)::text FROM found
+    WHERE p.worker_key = found.worker_key
+    RETURNING found.member, p.name, pg_current_xact_id()::text AS transaction`;
+  const addRows = (name: string, skip = '') =>
+    rowStatements(name, { key: 'text', divisor: 'int' }, (rows) => textWith(rows, skip));
+  const [alone, together] = [addRows('test_add'), addRows('test_adds', 'SKIP LOCKED')];
   const add = (key: string, divisor = 1) =>
     harness.db.sharedQuery<{ name: string; transaction: string }>(
       scope,
-      { name: 'test_add', text: textWith(''), values: [key, divisor] },
-      { key, together: { name: 'test_adds', text: textWith('SKIP LOCKED') } },
+      { alone, together, values: [key, divisor] },
+      key,
     );
   const names = async () =>
     (await harness.db.query<{ name: string }>('system', 'SELECT name FROM library_process ORDER BY worker_key')).map(
@@ -42,6 +49,11 @@ describe('sharedQuery', () => {
     expect(new Set(others.map(([row]) => row!.transaction)).size).toBe(1);
     expect(others[0]![0]!.transaction).not.toBe(first[0]!.transaction);
     expect(await names()).toEqual(['3', '2', '2']);
+  });
+
+  it('sharedQuery never has two statements with the same key in one set, so each of them changes the row', async () => {
+    await Promise.all([add('b'), add('a'), add('a'), add('a'), add('c')]);
+    expect(await names()).toEqual(['4', '2', '2']);
   });
 
   it('sharedQuery runs every statement alone after one of them failed, so that only that statement fails', async () => {

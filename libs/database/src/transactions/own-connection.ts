@@ -1,6 +1,6 @@
 import { DatabaseError, type PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
-import { roleOf, type Scope, setScope } from './scope';
+import { roleOf, type Scope } from './scope';
 import { type Answer, sendTogether, type Statement } from './statement-batch';
 import { typeOrmManager } from './typeorm-manager';
 import { commitUnflushed } from './unflushed';
@@ -29,13 +29,13 @@ export class OwnConnection implements TransactionConnection {
 
   constructor(
     private readonly scope: Scope,
-    private readonly now: Date,
+    private readonly scopeStatement: Statement,
     private readonly client: PoolClient,
     private readonly dataSource: DataSource,
   ) {}
 
   async send(statements: readonly Statement[]): Promise<Answer[]> {
-    const start = this.hasBegun ? [] : [begin, setScope(this.scope, this.now)];
+    const start = this.hasBegun ? [] : [begin, this.scopeStatement];
     this.hasBegun = true;
     try {
       return (await sendTogether(this.client, [...start, ...statements], roleOf(this.scope))).slice(start.length);

@@ -15,17 +15,13 @@ export const preferIndexOrder: Statement = {
  * for a set of one row: it assumes an array of ten elements. Without this setting, Postgres would make a new plan each
  * time.
  */
-export const alongKeys: Statement = {
-  name: 'muster_along_keys',
-  text: `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-                set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
-};
+export const alongKeysSql = `set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+  set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`;
+export const alongKeys: Statement = { name: 'muster_along_keys', text: `SELECT ${alongKeysSql}` };
 
 /**
  * Like `preferIndexOrder`, but allows bitmap scans for other statements. Rows that an index returns in order are not
  * sorted.
  */
-export const unsorted: Statement = {
-  name: 'muster_unsorted',
-  text: "SELECT set_config('enable_sort', 'off', true)",
-};
+export const unsortedSql = "set_config('enable_sort', 'off', true)";
+export const unsorted: Statement = { name: 'muster_unsorted', text: `SELECT ${unsortedSql}` };

@@ -22,7 +22,7 @@ export function runScoped<T extends QueryResultRow>(
   const { now, unflushed = false, inOrder = false, attempt = 1 } = options;
   return new Promise((resolve, reject) => {
     const settings = [...(unflushed ? [commitUnflushed] : []), ...(inOrder ? [preferIndexOrder] : [])];
-    sendScoped(dataSource, { scope, now, statements: [...settings, statement] }, (error, answers) => {
+    sendScoped(dataSource, { scope, statements: [setScope(scope, now), ...settings, statement] }, (error, answers) => {
       // Postgres rolls back a deadlock victim completely, so the statement can be retried.
       if (error && attempt < 3 && isRetryable(error)) {
         resolve(runScoped<T>(dataSource, scope, statement, { ...options, attempt: attempt + 1 }));
@@ -32,20 +32,23 @@ export function runScoped<T extends QueryResultRow>(
   });
 }
 
-/** Sends statements in their scope in one round trip and one implicit transaction, and passes their answers on. */
+/**
+ * Sends statements in one round trip and one implicit transaction, and passes their answers on. The first statement sets
+ * the scope.
+ */
 export function sendScoped(
   dataSource: DataSource,
-  { scope, now, statements }: { scope: Scope; now?: Date; statements: readonly Statement[] },
+  { scope, statements }: { scope: Scope; statements: readonly Statement[] },
   done: (error: Error | null, answers: Answer[]) => void,
 ): void {
   poolOf(dataSource).connect((failure, client, release) => {
     if (!client) return done(failure!, []);
     const batch = new StatementBatch(
-      [setScope(scope, now), ...statements],
+      statements,
       (error, answers) => {
         // Without an answer the connection may still execute a statement, so other statements must not use it.
         release(error && !(error instanceof DatabaseError) ? error : undefined);
-        done(error, answers.slice(1));
+        done(error, answers);
       },
       roleOf(scope),
     );

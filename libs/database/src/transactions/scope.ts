@@ -1,3 +1,4 @@
+import { alongKeysSql, unsortedSql } from './planner-settings';
 import type { Role, Statement } from './statement-batch';
 
 /** The rows that a statement may see: those of one organization, or all rows for the service's own work. */
@@ -12,11 +13,22 @@ export function roleOf(scope: Scope): Role {
  * them. Without a time, `muster_now()` uses the database's clock.
  */
 export function setScope(scope: Scope, now?: Date): Statement {
-  const [role, organizationId] = scope === 'system' ? ['muster_system', ''] : ['muster_app', scope.organizationId];
+  return { name: 'muster_set_scope', text: `SELECT ${scopeSql}`, values: valuesOf(scope, now) };
+}
+
+/** Like `setScope`, for a set: its statements find rows by their keys and read them in the order of an index. */
+export function setScopeOfSet(scope: Scope, now: Date): Statement {
   return {
-    name: 'muster_set_scope',
-    text: `SELECT set_config('role', $1, true), set_config('muster.organization_id', $2, true),
-                  set_config('muster.now', $3, true)`,
-    values: [role, organizationId, now?.toISOString() ?? ''],
+    name: 'muster_set_scope_of_set',
+    text: `SELECT ${scopeSql}, ${alongKeysSql}, ${unsortedSql}`,
+    values: valuesOf(scope, now),
   };
+}
+
+const scopeSql = `set_config('role', $1, true), set_config('muster.organization_id', $2, true),
+  set_config('muster.now', $3, true)`;
+
+function valuesOf(scope: Scope, now?: Date): string[] {
+  const [role, organizationId] = scope === 'system' ? ['muster_system', ''] : ['muster_app', scope.organizationId];
+  return [role, organizationId, now?.toISOString() ?? ''];
 }

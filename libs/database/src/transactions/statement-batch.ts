@@ -11,17 +11,15 @@ export interface Statement {
   values?: readonly unknown[];
   /** Name under which Postgres parses and plans the statement once per connection; for statements that run often. */
   name?: string;
-  /**
-   * The row that the statement writes, if a shared transaction may write it together with the rows of other callers.
-   */
-  row?: { into: RowWriter; values: readonly unknown[] };
+  /** The row of parameters, if a shared transaction may send them together with the rows of other callers. */
+  row?: { into: RowStatement; values: readonly unknown[] };
 }
 
-/** The statements that write rows of one kind. */
-export interface RowWriter {
-  /** Writes any number of rows. Its parameters are arrays, one for each column. */
+/** A statement in two forms, for one row of parameters and for many; see `row-statement.ts`. */
+export interface RowStatement {
+  /** Takes any number of rows. Its parameters are arrays, one for each column. */
   many: { name: string; text: string };
-  /** Writes one row with a cheaper plan, if there is one. Its parameters are the columns. */
+  /** Takes one row with a cheaper plan, if there is one. Its parameters are the columns. */
   one?: { name: string; text: string };
 }
 

@@ -84,14 +84,14 @@ describe('a transaction', () => {
   });
 
   it('a transaction writes a conditional message only if the condition holds after all its statements', async () => {
-    const isNamed = (wanted: string) => ({
+    const isNamed = {
       name: 'if_named',
-      sql: 'EXISTS (SELECT FROM organization WHERE name = $1)',
-      values: [wanted],
-    });
+      columns: { name: 'text' },
+      holds: 'LATERAL (SELECT FROM organization WHERE name = input.name LIMIT 1) named',
+    };
     await harness.db.transaction(scope, async (tx) => {
-      tx.enqueueWhere(isNamed('Nobody'), key);
-      tx.enqueueWhere(isNamed('Conditional'), { ...key, payload: { probeId: 'kept' } });
+      tx.enqueueWhere(isNamed, ['Nobody'], key);
+      tx.enqueueWhere(isNamed, ['Conditional'], { ...key, payload: { probeId: 'kept' } });
       tx.defer(rename, ['Conditional']);
     });
     expect(await harness.db.query('system', 'SELECT payload FROM outbox')).toEqual([{ payload: { probeId: 'kept' } }]);

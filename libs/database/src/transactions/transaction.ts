@@ -8,7 +8,7 @@ import type { TransactionConnection } from './own-connection';
 import { RunAlone } from './run-alone';
 import type { Scope } from './scope';
 import { rowsStatement, rowStatement } from './row-statement';
-import type { Answer, RowWriter, Statement } from './statement-batch';
+import type { Answer, RowStatement, Statement } from './statement-batch';
 
 /**
  * A transaction in its scope. It starts with its first statement, and its messages are written with the commit. So it
@@ -16,7 +16,7 @@ import type { Answer, RowWriter, Statement } from './statement-batch';
  */
 export class Transaction {
   private readonly messages: OutboxMessage[] = [];
-  private readonly conditional: { message: OutboxMessage; condition: Condition }[] = [];
+  private readonly conditional: { message: OutboxMessage; condition: Condition; values: readonly unknown[] }[] = [];
   private readonly receivedMessages: ReceivedMessage[] = [];
   /** Whether a crash may lose the commit; see `allowUnflushed`. */
   isUnflushed = false;
@@ -68,12 +68,12 @@ export class Transaction {
   }
 
   /** Like `defer`, for a row that a shared transaction writes together with the rows of other callers. */
-  deferRow(into: RowWriter, values: unknown[]): void {
+  deferRow(into: RowStatement, values: unknown[]): void {
     this.deferred.push(rowStatement(into, values));
   }
 
   /** Defers the writing of several rows with one statement. Without rows, nothing is written. */
-  deferRows(into: RowWriter, rows: unknown[][]): void {
+  deferRows(into: RowStatement, rows: unknown[][]): void {
     if (rows.length === 1) this.deferRow(into, rows[0]!);
     else if (rows.length > 1) this.deferred.push(rowsStatement(into, rows));
   }
@@ -103,9 +103,9 @@ export class Transaction {
   }
 
   /** Enqueues a message if the condition holds at the commit, after all other statements of the transaction. */
-  enqueueWhere(condition: Condition, message: QueueMessage): void {
+  enqueueWhere(condition: Condition, values: readonly unknown[], message: QueueMessage): void {
     const [created] = messagesOf([message], this.scope === 'system' ? null : this.scope.organizationId);
-    this.conditional.push({ message: created!, condition });
+    this.conditional.push({ message: created!, condition, values });
   }
 
   /** Handles the message in this transaction: the commit deletes it from the outbox, a rollback keeps it. */
@@ -175,7 +175,7 @@ export class Transaction {
     return [
       ...this.deferred.splice(0),
       ...insertMessages(this.messages),
-      ...this.conditional.map(({ message, condition }) => insertWhere(message, condition)),
+      ...this.conditional.map(({ message, condition, values }) => insertWhere(message, condition, values)),
       ...deleteReceived(this.receivedMessages),
     ];
   }
@@ -188,8 +188,13 @@ export class Transaction {
     for (const work of this.afterCommit) work();
     return [
       ...this.messages,
-      ...this.conditional.filter((_, at) => conditionAnswers[at]!.affected > 0).map(({ message }) => message),
+      ...this.conditional.filter((_, at) => conditionAnswers[at]!.rows.length > 0).map(({ message }) => message),
     ];
+  }
+
+  /** Like `query`, for a row of parameters that a shared transaction sends together with the rows of other callers. */
+  async queryRow<T extends object>(into: RowStatement, values: unknown[]): Promise<T[]> {
+    return (await this.run(rowStatement(into, values))).rows as T[];
   }
 
   /** Sends independent statements together, and returns the rows of each. */
@@ -214,8 +219,11 @@ export class Transaction {
 
 function deleteReceived(messages: ReceivedMessage[]): Statement[] {
   if (messages.length === 0) return [];
-  const ids = messages.map(({ id }) => id);
-  return ids.length === 1
-    ? [{ name: 'outbox_settled', text: 'DELETE FROM outbox WHERE id = $1', values: ids }]
-    : [{ name: 'outbox_settled_set', text: 'DELETE FROM outbox WHERE id = ANY($1)', values: [ids] }];
+  const ids = messages.map(({ id }) => [id]);
+  return [ids.length === 1 ? rowStatement(settled, ids[0]!) : rowsStatement(settled, ids)];
 }
+
+const settled: RowStatement = {
+  one: { name: 'outbox_settled', text: 'DELETE FROM outbox WHERE id = $1' },
+  many: { name: 'outbox_settled_set', text: 'DELETE FROM outbox WHERE id = ANY($1)' },
+};

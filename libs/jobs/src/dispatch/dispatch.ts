@@ -5,12 +5,19 @@ import {
   missingParts,
   requestWake,
   wakeBackoffMs,
-  assignJobSql,
+  assignJobsSql,
 } from '@muster/machines';
 import { type ClaimedCommand, CommandDelivery, issueRun } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
 import type { LifecycleSource } from '@muster/contracts';
-import { type AgentCommandEntity, Database, type JobEntity, lock, type Transaction } from '@muster/database';
+import {
+  type AgentCommandEntity,
+  Database,
+  type JobEntity,
+  lock,
+  rowStatements,
+  type Transaction,
+} from '@muster/database';
 import { canLaunchRuns } from '@muster/pricing';
 import { bundleObject } from '@muster/packs';
 import { Clock, type ReceivedMessage } from '@muster/platform';
@@ -171,14 +178,7 @@ export class Dispatch {
       origin: { requestId: head.requestId, traceparent: span.traceparent },
       deadline: new Date(this.clock.now().getTime() + commandLifeMs),
     });
-    tx.defer(
-      `WITH slot AS (
-         ${assignJobSql('$1', '$2')})
-       UPDATE job SET command_id = $3, dispatched_at = muster_now(), waiting_reason = NULL, waiting_since = NULL
-       WHERE id = $2 AND status = 'queued'`,
-      [agentId, jobId, command.id],
-      'start_job',
-    );
+    tx.deferRow(startJob, [agentId, jobId, command.id]);
     if (head.concurrencyKeys) holdKeys(tx, jobId);
     setWaiting(tx, { agentId, except: jobId, reason: 'agent_busy' });
     if (agent.keyed) markKeyed(tx, agentId);
@@ -248,7 +248,7 @@ export class Dispatch {
       const { organizationId } = agent;
       const { reason: error, code: errorCode } = decision;
       tx.requireOwn();
-      const [locked] = await tx.query(`${lockJob} SKIP LOCKED`, [jobId, organizationId], 'lock_job_if_free');
+      const [locked] = await tx.query(`${lockJob} SKIP LOCKED`, [jobId, organizationId], 'lock_job_to_fail');
       if (!locked) throw new NextJobLocked(jobId);
       await finishJob(tx, {
         organizationId,
@@ -265,6 +265,16 @@ export class Dispatch {
     return { outcome: { action: decision.action, reason: decision.reason, jobId } };
   }
 }
+
+const startJob = rowStatements(
+  'start_job',
+  { agent_id: 'uuid', job_id: 'uuid', command_id: 'uuid' },
+  (rows) => `
+  WITH slot AS (
+    ${assignJobsSql(rows)})
+  UPDATE job SET command_id = input.command_id, dispatched_at = muster_now(), waiting_reason = NULL, waiting_since = NULL
+  FROM ${rows} WHERE job.id = input.job_id`,
+);
 
 function scriptToRun({ workflowName: name, script, steps }: HeadJob): string | null {
   return scriptOf({ name, script, steps: steps ?? [] });

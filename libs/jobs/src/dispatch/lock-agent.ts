@@ -1,10 +1,12 @@
 import { type PushFacts, pushColumns } from '@muster/commands';
-import type {
-  AgentEntity,
-  JobEntity,
-  OrganizationSettingsEntity,
-  Transaction,
-  WorkflowRevisionEntity,
+import {
+  type AgentEntity,
+  type JobEntity,
+  type OrganizationSettingsEntity,
+  rowStatement,
+  rowStatements,
+  type Transaction,
+  type WorkflowRevisionEntity,
 } from '@muster/database';
 import { limitColumns, type LimitFacts, monthOf } from '@muster/pricing';
 import { waitsForKeySql } from './concurrency-keys';
@@ -76,12 +78,13 @@ export async function lockAgent(
   agentId: string,
   now: Date,
 ): Promise<{ agent?: AgentFacts; head?: HeadJob }> {
-  // The statistics of Postgres may miss a queue of 100,000 jobs. Without a sort, its first job is read by the index.
-  tx.unsorted();
+  // The statistics of Postgres may miss a queue of 100,000 jobs. Without a sort, its first job is read by the index. A set
+  // has this setting from its start.
+  if (!tx.isShared) tx.unsorted();
   const [locked, agents, heads] = await tx.queryAll([
-    { name: tx.isShared ? 'lock_agent_if_free' : 'lock_agent', text: lockText(tx), values: [agentId] },
-    { name: 'start_facts', text: startFacts, values: [agentId, monthOf(now)] },
-    { name: 'first_in_queue', text: firstInQueue, values: [agentId] },
+    tx.isShared ? rowStatement(lockIfFree, [agentId]) : { name: 'lock_agent', text: lockAlone, values: [agentId] },
+    rowStatement(startFacts, [agentId, monthOf(now)]),
+    rowStatement(firstInQueue, [agentId]),
   ]);
   if (locked!.length === 0) tx.requireOwn();
   const head = heads![0] as (HeadJob & { nextId: string }) | undefined;
@@ -92,34 +95,45 @@ export async function lockAgent(
   return { agent: agents![0] as AgentFacts | undefined, head };
 }
 
+const lockAlone = 'SELECT id FROM agent WHERE id = $1 FOR UPDATE';
 /** In a shared transaction, an agent that another transaction has locked must not hold up the other agents. */
-function lockText({ isShared }: Transaction): string {
-  return `SELECT id FROM agent WHERE id = $1 FOR UPDATE${isShared ? ' SKIP LOCKED' : ''}`;
-}
+const lockIfFree = rowStatements(
+  'lock_agent_if_free',
+  { agent_id: 'uuid' },
+  (rows) =>
+    `SELECT input.member FROM ${rows} CROSS JOIN LATERAL (SELECT FROM agent WHERE id = input.agent_id FOR UPDATE SKIP LOCKED) a`,
+);
 
-const startFacts = `
-  SELECT a.organization_id, a.id AS agent_id, a.status, a.provider, a.drain,
+const startFacts = rowStatements(
+  'start_facts',
+  { agent_id: 'uuid', month: 'date' },
+  (rows) => `
+  SELECT input.member, a.organization_id, a.id AS agent_id, a.status, a.provider, a.drain,
          a.current_job_id, a.dispatched_at, a.autopilot_session_id, a.capabilities,
-         EXISTS (SELECT FROM agent_command c WHERE c.id = a.clearing_command_id) AS clearing,
-         EXISTS (SELECT FROM concurrency_lease l WHERE l.agent_id = a.id AND l.since IS NULL) AS keyed,
-         s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs, ${pushColumns}, ${limitColumns('$2')}
-  FROM agent a JOIN organization o ON o.id = a.organization_id
+         (SELECT c.id FROM agent_command c WHERE c.id = a.clearing_command_id) IS NOT NULL AS clearing,
+         (SELECT l.agent_id FROM concurrency_lease l WHERE l.agent_id = a.id AND l.since IS NULL LIMIT 1) IS NOT NULL AS keyed,
+         s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs, ${pushColumns}, ${limitColumns('input.month')}
+  FROM ${rows} JOIN agent a ON a.id = input.agent_id JOIN organization o ON o.id = a.organization_id
   JOIN organization_settings s ON s.organization_id = o.id
-  LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
-  WHERE a.id = $1`;
+  LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = input.month`,
+);
 
 const isNext = `j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL`;
 
 /** Reads the next job and locks it. If another transaction has locked it, the row has no column except `next_id`. */
-const firstInQueue = `
-  WITH next AS (
+const firstInQueue = rowStatements(
+  'first_in_queue',
+  { agent_id: 'uuid' },
+  (rows) => `
+  SELECT input.member, next.id AS next_id, head.*
+  FROM ${rows} CROSS JOIN LATERAL (
     SELECT j.id FROM job j
-    WHERE j.agent_id = $1 AND ${isNext} AND j.not_before <= muster_now()
+    WHERE j.agent_id = input.agent_id AND ${isNext} AND j.not_before <= muster_now()
       AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)
-      AND (SELECT current_job_id FROM agent WHERE id = $1) IS NULL
+      AND (SELECT current_job_id FROM agent WHERE id = input.agent_id) IS NULL
       AND NOT ${waitsForKeySql('j')}
-    ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1)
-  SELECT next.id AS next_id, head.* FROM next LEFT JOIN LATERAL (
+    ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1) next
+  LEFT JOIN LATERAL (
     SELECT j.id, j.workflow_id, j.workflow_revision, r.script, j.variables,
            CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
            (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
@@ -128,4 +142,5 @@ const firstInQueue = `
            extract(epoch FROM muster_clock() - GREATEST(j.queued_at, j.not_before))::float8 AS waited_seconds
     FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
     WHERE j.id = next.id AND ${isNext}
-    FOR UPDATE OF j SKIP LOCKED) head ON true`;
+    FOR UPDATE OF j SKIP LOCKED) head ON true`,
+);

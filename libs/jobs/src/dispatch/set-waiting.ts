@@ -1,5 +1,5 @@
 import type { WaitingReason } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import { rowStatements, type Transaction } from '@muster/database';
 import { waitsForKeySql } from './concurrency-keys';
 
 /**
@@ -12,13 +12,16 @@ export function setWaiting(
   tx: Transaction,
   { agentId, except, reason }: { agentId: string; except?: string; reason: WaitingReason },
 ): void {
-  tx.defer(
-    `UPDATE job SET waiting_reason = $2, waiting_since = muster_now()
-     WHERE id = ANY(ARRAY(
-       SELECT id FROM job
-       WHERE agent_id = $1 AND status = 'queued' AND not_before <= muster_now() AND id IS DISTINCT FROM $3
-         AND waiting_reason IS DISTINCT FROM $2 AND NOT ${waitsForKeySql('job')} FOR UPDATE OF job SKIP LOCKED))`,
-    [agentId, reason, except ?? null],
-    'set_waiting',
-  );
+  tx.deferRow(waitingRows, [agentId, reason, except ?? null]);
 }
+
+const waitingRows = rowStatements(
+  'set_waiting',
+  { agent_id: 'uuid', reason: 'text', except_job_id: 'uuid' },
+  (rows) => `
+  UPDATE job SET waiting_reason = input.reason, waiting_since = muster_now() FROM ${rows}
+  WHERE job.id = ANY(ARRAY(
+    SELECT id FROM job
+    WHERE agent_id = input.agent_id AND status = 'queued' AND not_before <= muster_now() AND id IS DISTINCT FROM input.except_job_id
+      AND waiting_reason IS DISTINCT FROM input.reason AND NOT ${waitsForKeySql('job')} FOR UPDATE OF job SKIP LOCKED))`,
+);

@@ -49,8 +49,7 @@ function emitBatchEnd(
     once: `batch.finished ${batchId}`,
     where: {
       name: 'of_batch',
-      sql: `NOT EXISTS (SELECT FROM job WHERE batch_id = $7::uuid AND status IN ('queued', 'running'))`,
-      values: [batchId],
+      sql: `NOT EXISTS (SELECT FROM job WHERE batch_id = e.subject_id AND status IN ('queued', 'running'))`,
     },
   });
 }

@@ -11,7 +11,7 @@ import {
   type ScriptErrorCode,
   type TerminalJobStatus,
 } from '@muster/contracts';
-import type { JobEntity, Transaction } from '@muster/database';
+import { type JobEntity, rowStatement, rowStatements, type Transaction } from '@muster/database';
 import { withinTrace } from '@muster/platform';
 import { costSoFar, readLimits, recordRuns, reserveRuns } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
@@ -134,15 +134,15 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
  * waits for a concurrent dispatch. A job that is launched after the check finds the agent free.
  */
 function enqueueNext(tx: Transaction, agentId: string): void {
-  tx.enqueueWhere(
-    {
-      name: 'if_queued',
-      sql: `EXISTS (SELECT FROM job WHERE agent_id = $1 AND status = 'queued' AND not_before <= muster_now())`,
-      values: [agentId],
-    },
-    { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } },
-  );
+  tx.enqueueWhere(isJobQueued, [agentId], { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
 }
+
+const isJobQueued = {
+  name: 'if_queued',
+  columns: { agent_id: 'uuid' },
+  holds: `LATERAL (
+    SELECT FROM job WHERE agent_id = input.agent_id AND status = 'queued' AND not_before <= muster_now() LIMIT 1) waiting`,
+};
 
 /**
  * Ends the job's row. The lock is a separate statement, so that the steps are counted in their current state. In a
@@ -150,45 +150,65 @@ function enqueueNext(tx: Transaction, agentId: string): void {
  */
 async function updateEndedJob(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
   const { organizationId, jobId } = end;
+  const key = [jobId, organizationId];
   const [locked, ended] = await tx.queryAll([
-    tx.isShared
-      ? { name: 'lock_job_if_free', text: `${lockJob} SKIP LOCKED`, values: [jobId, organizationId] }
-      : { name: 'lock_job', text: lockJob, values: [jobId, organizationId] },
-    {
-      name: tx.isShared ? 'finish_job_if_free' : 'finish_job',
-      text: tx.isShared ? finishIfFree : finish,
-      values: valuesOfEnd(end),
-    },
+    tx.isShared ? rowStatement(lockIfFree, key) : { name: 'lock_job', text: lockJob, values: key },
+    rowStatement(tx.isShared ? finishIfFree : finish, valuesOfEnd(end)),
   ]);
   if (locked!.length === 0) tx.requireOwn({ isUnchanged: ended!.length === 0 });
   return ended![0] as Ended | undefined;
 }
 
-const finishJobSql = (lock: string) => `
+const lockIfFree = rowStatements(
+  'lock_job_if_free',
+  { job_id: 'uuid', organization_id: 'uuid' },
+  (rows) => `SELECT input.member FROM ${rows} CROSS JOIN LATERAL (
+    SELECT FROM job WHERE id = input.job_id AND organization_id = input.organization_id FOR UPDATE SKIP LOCKED) locked`,
+);
+
+const endColumns = {
+  ...{ job_id: 'uuid', organization_id: 'uuid', agent_id: 'uuid', status: 'text', by_worker: 'bool', error: 'text' },
+  ...{ error_code: 'text', result: 'jsonb', cost_micros: 'bigint', screenshot_key: 'text', percent: 'float8' },
+  ...{ from_statuses: 'jsonb', incomplete: 'jsonb' },
+};
+
+const finishRows = (name: string, lock: string) =>
+  rowStatements(
+    name,
+    endColumns,
+    (rows) => `
      WITH locked_job AS (
-       SELECT id, status FROM job
-       WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) ${lock}),
+       SELECT job.id, job.status, input.member FROM ${rows} CROSS JOIN LATERAL (
+         SELECT id, status FROM job
+         WHERE id = input.job_id AND organization_id = input.organization_id AND (input.agent_id IS NULL OR agent_id = input.agent_id)
+         ${lock}) job),
      updated_job AS (
-       UPDATE job SET status = $4, finished_at = muster_now(), billed_at = muster_now(),
-         started_at = CASE WHEN $5 THEN COALESCE(job.started_at, job.dispatched_at, muster_now()) ELSE job.started_at END,
-         error = $6, error_code = $7, result = $8, total_cost_micros = COALESCE($9, job.total_cost_micros),
-         reported_cost_micros = COALESCE($9, job.reported_cost_micros),
-         screenshot_key = COALESCE($10, job.screenshot_key), percent = COALESCE($11, job.percent),
-         incomplete = COALESCE($13, job.incomplete),
+       UPDATE job SET status = input.status, finished_at = muster_now(), billed_at = muster_now(),
+         started_at = CASE WHEN input.by_worker THEN COALESCE(job.started_at, job.dispatched_at, muster_now()) ELSE job.started_at END,
+         error = input.error, error_code = input.error_code, result = input.result,
+         total_cost_micros = COALESCE(input.cost_micros, job.total_cost_micros),
+         reported_cost_micros = COALESCE(input.cost_micros, job.reported_cost_micros),
+         screenshot_key = COALESCE(input.screenshot_key, job.screenshot_key), percent = COALESCE(input.percent, job.percent),
+         incomplete = COALESCE(input.incomplete, job.incomplete),
          waiting_reason = NULL, waiting_since = NULL
-       FROM locked_job WHERE job.id = $1 AND locked_job.status = ANY($12) AND job.billed_at IS NULL
+       FROM ${rows} JOIN locked_job ON locked_job.member = input.member
+       WHERE job.id = input.job_id AND input.from_statuses ? locked_job.status AND job.billed_at IS NULL
          -- A job that was never dispatched cannot have run.
-         AND (NOT $5 OR job.command_id IS NOT NULL)
+         AND (NOT input.by_worker OR job.command_id IS NOT NULL)
        RETURNING job.*)
-     SELECT locked_job.status AS previous, m.id IS NOT NULL AS applied, m.agent_id, m.finished_at, m.started_at, m.attempt,
+     SELECT locked_job.member, locked_job.status AS previous, m.id IS NOT NULL AS applied, m.agent_id, m.finished_at,
+            m.started_at, m.attempt,
             m.max_retries, m.retry_delay_ms, m.retry_backoff, m.workflow_id, m.workflow_revision, m.variables,
             m.vault_keys, m.concurrency_keys, m.priority, m.max_runtime_ms, m.max_cost_micros, m.schedule_id, m.batch_id, m.batch_row,
             m.lineage, m.bundle, m.command_id, m.traceparent,
             m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent,
-            EXISTS (SELECT FROM question q WHERE q.job_id = $1) AS has_asked, steps.*
-     FROM locked_job LEFT JOIN updated_job m ON m.id = locked_job.id CROSS JOIN ${countedStepsSql()} steps`;
-const finish = finishJobSql('FOR UPDATE');
-const finishIfFree = finishJobSql('FOR UPDATE SKIP LOCKED');
+            (SELECT q.job_id FROM question q WHERE q.job_id = locked_job.id LIMIT 1) IS NOT NULL AS has_asked, steps.*
+     FROM locked_job LEFT JOIN updated_job m ON m.id = locked_job.id
+     CROSS JOIN LATERAL ${countedStepsSql('locked_job.id')} steps`,
+  );
+
+const finish = finishRows('finish_job', 'FOR UPDATE');
+const finishIfFree = finishRows('finish_job_if_free', 'FOR UPDATE SKIP LOCKED');
 
 function valuesOfEnd(end: JobEnd): unknown[] {
   return [
@@ -203,7 +223,7 @@ function valuesOfEnd(end: JobEnd): unknown[] {
     typeof end.totalCostUsd === 'number' ? microsOf(end.totalCostUsd) : null,
     end.screenshotKey ?? null,
     end.percent ?? null,
-    end.from ?? openJobStatuses,
+    JSON.stringify(end.from ?? openJobStatuses),
     end.incomplete?.length ? JSON.stringify(end.incomplete) : null,
   ];
 }

@@ -7,7 +7,7 @@ import type {
   MicroUsd,
   TerminalJobStatus,
 } from '@muster/contracts';
-import type { RowWriter, Transaction } from '@muster/database';
+import type { RowStatement, Transaction } from '@muster/database';
 import { continueTrace, currentContext, newId, spanWithin } from '@muster/platform';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 import { type ProgressFacts, progressOf } from '../lists/job-progress';
@@ -88,7 +88,7 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
   return id;
 }
 
-const jobRows: RowWriter = {
+const jobRows: RowStatement = {
   many: {
     name: 'insert_job',
     text: `WITH job AS (INSERT INTO job

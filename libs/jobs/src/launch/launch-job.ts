@@ -10,7 +10,7 @@ import {
   noSuchAgent,
   refusedVariableName,
 } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import { rowStatements, type Transaction } from '@muster/database';
 import { bundleOf, lineageOf } from '@muster/packs';
 import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
 import { requireSomethingToRun, runsAnythingSql } from '@muster/workflows';
@@ -50,20 +50,7 @@ export async function launchJob(
     concurrencyKeys = [],
     ...options
   } = request;
-  const [facts] = await tx.query<Facts>(
-    `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
-            ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
-            w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys, a.status AS agent_status
-     FROM organization o
-     JOIN organization_settings s ON s.organization_id = o.id
-     LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $4
-     LEFT JOIN workflow w ON w.id = $2 AND w.organization_id = o.id AND w.archived_at IS NULL
-     LEFT JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
-     LEFT JOIN agent a ON a.id = $3 AND a.organization_id = o.id AND a.status <> 'terminated'
-     WHERE o.id = $1`,
-    [organizationId, workflowId, agentId, monthOf(now)],
-    'launch_facts',
-  );
+  const [facts] = await tx.queryRow<Facts>(launchFacts, [organizationId, workflowId, agentId, monthOf(now)]);
   if (!facts?.workflowRevision) throw noSuch('workflow');
   if (!facts.agentStatus) throw noSuchAgent();
   const installationId = workflowPackInstallationId ?? facts.workflowInstallationId;
@@ -98,6 +85,21 @@ export async function launchJob(
   });
   return { jobId, status: 'queued' };
 }
+
+const launchFacts = rowStatements(
+  'launch_facts',
+  { organization_id: 'uuid', workflow_id: 'uuid', agent_id: 'uuid', month: 'date' },
+  (rows) => `
+  SELECT input.member, ${limitColumns('input.month')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
+         ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
+         w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys, a.status AS agent_status
+  FROM ${rows} JOIN organization o ON o.id = input.organization_id
+  JOIN organization_settings s ON s.organization_id = o.id
+  LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = input.month
+  LEFT JOIN workflow w ON w.id = input.workflow_id AND w.organization_id = o.id AND w.archived_at IS NULL
+  LEFT JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
+  LEFT JOIN agent a ON a.id = input.agent_id AND a.organization_id = o.id AND a.status <> 'terminated'`,
+);
 
 /** Returns the smallest of the limits. A limit of null means no limit. */
 export function leastOf(...limits: (MicroUsd | null)[]): MicroUsd | null {

@@ -1,6 +1,6 @@
-import { acknowledgeRunSql } from '@muster/commands';
+import { acknowledgeRunsSql } from '@muster/commands';
 import { recordWorkSql } from '@muster/machines';
-import { appendEntrySql, appendTimeline, entryParameter } from '@muster/timeline';
+import { appendEntriesSql, appendTimeline, entryParameter } from '@muster/timeline';
 import {
   type CallbackReason,
   invalidField,
@@ -11,8 +11,8 @@ import {
   type JobWebhookBody,
   microsOf,
 } from '@muster/contracts';
-import { type Database, type JobEntity, type Transaction, violatedConstraint } from '@muster/database';
-import { emitEvent, eventPartsSql, valuesOfEvent } from '@muster/webhooks';
+import { type Database, type JobEntity, rowStatements, type Transaction, violatedConstraint } from '@muster/database';
+import { emitEvent, eventColumns, eventPartsSql, valuesOfEvent } from '@muster/webhooks';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
 import { countedStepsSql, progressOf } from '../lists/job-progress';
@@ -122,7 +122,7 @@ async function applySignOfLife(
       return await applyWithoutProgress(database, organizationId, { jobId, currentStep, values });
     return await database.transaction({ organizationId }, async (tx) => {
       lockJobFirst(tx, organizationId, jobId);
-      const [sign] = await tx.query<Sign>(signWithProgress, [...values, costMicros], 'sign_with_progress');
+      const [sign] = await tx.queryRow<Sign>(signWithProgress, [...values, costMicros]);
       if (!sign) return null;
       if (sign.began || sign.isNewPercent) recordSignOfLife(tx, { organizationId, jobId }, sign);
       if (costMicros !== null && sign.hasBudget) {
@@ -151,11 +151,8 @@ async function applyWithoutProgress(
     progress: progressOf(begun),
   });
   const event = valuesOfEvent(organizationId);
-  const statement = { ...signOfLifeAlone, values: [...values, entryParameter(entry), ...event.values] };
-  const [sign] = await database.sharedQuery<Sign & { emitted: boolean }>({ organizationId }, statement, {
-    key: jobId,
-    together: signOfLifeTogether,
-  });
+  const statement = { ...signOfLife, values: [...values, entryParameter(entry), ...event.values] };
+  const [sign] = await database.sharedQuery<Sign & { emitted: boolean }>({ organizationId }, statement, jobId);
   if (!sign) return null;
   if (sign.emitted) database.publish([event.message]);
   if (sign.began) {
@@ -168,66 +165,94 @@ async function applyWithoutProgress(
 
 const noSteps = { stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
 
+const signColumns = {
+  ...{ job_id: 'uuid', organization_id: 'uuid', agent_id: 'uuid', seq: 'bigint', percent: 'float8' },
+  ...{ current_step: 'text', screenshot_key: 'text' },
+};
+
 /**
- * SQL that applies a heartbeat or a start, and returns the reason if it does not; a job that was never dispatched
- * cannot run. A worker that starts a job has received the run command, so the start also acknowledges the command.
+ * SQL that applies heartbeats and starts, and returns the reason if it does not; a job that was never dispatched cannot
+ * run. A worker that starts a job has received the run command, so the start also acknowledges the command.
  */
-const applySignSql = (more = '', lock = 'FOR UPDATE') => `
+const applySignsSql = (rows: string, { more = '', begun = '', lock = 'FOR UPDATE' }) => `
   WITH locked_job AS (
-    SELECT id, status, agent_id, percent, command_id IS NOT NULL AS dispatched FROM job
-    WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) ${lock}),
+    SELECT job.*, input.member FROM ${rows} CROSS JOIN LATERAL (
+      SELECT id, status, agent_id, percent, command_id FROM job
+      WHERE id = input.job_id AND organization_id = input.organization_id
+        AND (input.agent_id IS NULL OR agent_id = input.agent_id) ${lock}) job),
   updated_job AS (
     UPDATE job SET status = 'running', started_at = COALESCE(job.started_at, muster_now()), last_heartbeat_at = muster_now(),
       waiting_reason = NULL, waiting_since = NULL,
-      percent = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($5, job.percent) ELSE job.percent END,
-      current_step = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($6, job.current_step) ELSE job.current_step END,
-      last_progress_at = CASE WHEN $5 IS DISTINCT FROM job.percent AND $5 IS NOT NULL THEN muster_now()
-        ELSE job.last_progress_at END,
-      screenshot_key = CASE WHEN $4 >= job.webhook_seq THEN COALESCE($7, job.screenshot_key) ELSE job.screenshot_key END,
-      ${more}webhook_seq = GREATEST(job.webhook_seq, $4)
-    FROM locked_job WHERE job.id = $1 AND locked_job.dispatched AND locked_job.status IN ('queued', 'running')
-    RETURNING job.id, job.percent, job.current_step, job.agent_id, job.max_cost_micros),
+      percent = CASE WHEN input.seq >= job.webhook_seq THEN COALESCE(input.percent, job.percent) ELSE job.percent END,
+      current_step = CASE WHEN input.seq >= job.webhook_seq THEN COALESCE(input.current_step, job.current_step)
+        ELSE job.current_step END,
+      last_progress_at = CASE WHEN input.percent IS DISTINCT FROM job.percent AND input.percent IS NOT NULL
+        THEN muster_now() ELSE job.last_progress_at END,
+      screenshot_key = CASE WHEN input.seq >= job.webhook_seq THEN COALESCE(input.screenshot_key, job.screenshot_key)
+        ELSE job.screenshot_key END,
+      ${more}webhook_seq = GREATEST(job.webhook_seq, input.seq)
+    FROM ${rows} JOIN locked_job ON locked_job.member = input.member
+    WHERE job.id = input.job_id AND locked_job.command_id IS NOT NULL AND locked_job.status IN ('queued', 'running')
+    RETURNING input.member, job.id, job.percent, job.current_step, job.agent_id, job.max_cost_micros),
   began AS (
-    SELECT updated_job.id, updated_job.agent_id FROM updated_job JOIN locked_job ON locked_job.id = updated_job.id
+    SELECT locked_job.id AS job_id, locked_job.agent_id, locked_job.command_id${begun}
+    FROM ${rows} JOIN updated_job ON updated_job.member = input.member JOIN locked_job ON locked_job.member = input.member
     WHERE locked_job.status = 'queued'),
   acknowledged AS (
-    ${acknowledgeRunSql({ begun: 'began', jobId: '$1' })}),
+    ${acknowledgeRunsSql('SELECT command_id FROM began')}),
   alive AS (
     ${recordWorkSql('SELECT agent_id FROM updated_job', 'a job’s sign of life')})`;
 const answered = `
-  SELECT locked_job.status, locked_job.dispatched, locked_job.agent_id, updated_job.id IS NOT NULL AS accepted,
-         updated_job.id IS NOT NULL AND locked_job.status = 'queued' AS began,
-         updated_job.id IS NOT NULL AND updated_job.percent IS DISTINCT FROM locked_job.percent AS is_new_percent, updated_job.percent, updated_job.current_step`;
+  SELECT locked_job.member, locked_job.status, locked_job.command_id IS NOT NULL AS dispatched, locked_job.agent_id,
+         updated_job.id IS NOT NULL AS accepted, updated_job.id IS NOT NULL AND locked_job.status = 'queued' AS began,
+         updated_job.id IS NOT NULL AND updated_job.percent IS DISTINCT FROM locked_job.percent AS is_new_percent,
+         updated_job.percent, updated_job.current_step`;
 
 /**
  * SET clause for the reported cost of a running job. As for the progress, the report with the greater seq wins. The
  * final report always wins.
  */
-const reportedCost = `reported_cost_micros = CASE WHEN $4 >= job.webhook_seq
-        THEN COALESCE($8::bigint, job.reported_cost_micros) ELSE job.reported_cost_micros END,
+const reportedCost = `reported_cost_micros = CASE WHEN input.seq >= job.webhook_seq
+        THEN COALESCE(input.cost_micros, job.reported_cost_micros) ELSE job.reported_cost_micros END,
       `;
 
-const signWithProgress = `${applySignSql(reportedCost)} ${answered}, updated_job.max_cost_micros IS NOT NULL AS has_budget, steps.*
-  FROM locked_job LEFT JOIN updated_job ON updated_job.id = locked_job.id CROSS JOIN ${countedStepsSql()} steps`;
+const signWithProgress = rowStatements(
+  'sign_with_progress',
+  { ...signColumns, cost_micros: 'bigint' },
+  (rows) => `${applySignsSql(rows, { more: reportedCost })}
+  ${answered}, updated_job.max_cost_micros IS NOT NULL AS has_budget, steps.*
+  FROM locked_job LEFT JOIN updated_job ON updated_job.member = locked_job.member
+  CROSS JOIN LATERAL ${countedStepsSql('locked_job.id')} steps`,
+);
 
 const started = { type: 'job.started', details: { status: 'running' } } as const;
 
-/**
- * Builds the statement for a heartbeat or a start without progress. It reads no other rows that may change while it
- * waits for the job's lock, so it needs no separate lock statement.
- */
-const signOfLifeSql = (lock?: string) => `${applySignSql('', lock)},
-  ${appendEntrySql({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
-  ${eventPartsSql({ source: 'began', subject: 'began.id', organization: '$2', ...started, offset: 8 })}
-  ${answered}, EXISTS (SELECT FROM webhook_event_inserted) AS emitted
-  FROM locked_job LEFT JOIN updated_job ON updated_job.id = locked_job.id`;
+const begunColumns = { entry: 'jsonb', ...eventColumns };
 
-const signOfLifeAlone = { name: 'sign_of_life', text: signOfLifeSql() };
 /**
- * For a transaction that several reports share: a job that another transaction has locked must not delay the reports of
- * other jobs.
+ * Builds the statement for heartbeats and starts without progress. It reads no other rows that may change while it waits
+ * for a job's lock, so it needs no separate lock statement.
  */
-const signOfLifeTogether = { name: 'signs_of_life', text: signOfLifeSql('FOR UPDATE SKIP LOCKED') };
+const signsOfLife = (name: string, lock: string) =>
+  rowStatements(
+    name,
+    { ...signColumns, ...begunColumns },
+    (rows) => `${applySignsSql(rows, {
+      begun: ['organization_id', ...Object.keys(begunColumns)].map((column) => `, input.${column}`).join(''),
+      lock,
+    })},
+  ${appendEntriesSql('began')},
+  ${eventPartsSql('began', started)}
+  ${answered}, EXISTS (SELECT FROM webhook_event_inserted e WHERE e.id = input.event_id) AS emitted
+  FROM ${rows} JOIN locked_job ON locked_job.member = input.member
+  LEFT JOIN updated_job ON updated_job.member = input.member`,
+  );
+
+const signOfLife = {
+  alone: signsOfLife('sign_of_life', 'FOR UPDATE'),
+  // A job that another transaction has locked must not delay the reports of other jobs.
+  together: signsOfLife('signs_of_life', 'FOR UPDATE SKIP LOCKED'),
+};
 
 function recordSignOfLife(
   tx: Transaction,

@@ -62,13 +62,13 @@ export function markActiveSql(names: Record<'agentId' | 'organizationId' | 'acti
 const grainSeconds = 5;
 
 /**
- * SQL that records activity of an agent, as a part of the statement for a worker's callback. `agentId` is a subquery.
- * If the agent is locked, it is skipped, because the transaction that locked it may wait for a lock of this statement;
- * the next callback updates the agent.
+ * SQL that records activity of an agent, as a part of the statement for a worker's callback. `agentIds` is a subquery.
+ * A locked agent is skipped, because the transaction that locked it may wait for a lock of this statement; the next
+ * callback updates the agent.
  */
-export function recordWorkSql(agentId: string, activity: string): string {
-  return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${activity}' WHERE id = (
+export function recordWorkSql(agentIds: string, activity: string): string {
+  return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${activity}' WHERE id = ANY(ARRAY(
       SELECT id FROM agent
-      WHERE id = (${agentId}) AND COALESCE(last_activity_at, '-infinity') < muster_now() - interval '${grainSeconds} seconds'
-      FOR UPDATE SKIP LOCKED)`;
+      WHERE id = ANY(ARRAY(${agentIds})) AND COALESCE(last_activity_at, '-infinity') < muster_now() - interval '${grainSeconds} seconds'
+      FOR UPDATE SKIP LOCKED))`;
 }

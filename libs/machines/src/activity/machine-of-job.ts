@@ -2,12 +2,12 @@ import type { Transaction } from '@muster/database';
 import { runEnded } from './activity';
 
 /**
- * SQL that assigns the agent to a job, as a part of the statement that starts the job. Both arguments are parameters of
- * that statement, such as `$1`.
+ * SQL that assigns agents to jobs, as a part of the statement that starts the jobs. `starts` is a table expression for
+ * rows `input` (agent_id, job_id). The caller has locked the agents.
  */
-export function assignJobSql(agentId: string, jobId: string): string {
-  return `UPDATE agent SET current_job_id = ${jobId}, dispatched_at = muster_now(), last_activity_at = muster_now(),
-           last_activity = 'a job was assigned to it' WHERE id = ${agentId}`;
+export function assignJobsSql(starts: string): string {
+  return `UPDATE agent SET current_job_id = input.job_id, dispatched_at = muster_now(), last_activity_at = muster_now(),
+           last_activity = 'a job was assigned to it' FROM ${starts} WHERE agent.id = input.agent_id`;
 }
 
 const release = `

@@ -1,5 +1,5 @@
 import type { TerminalJobStatus } from '@muster/contracts';
-import { type RowWriter, type Transaction, transposed } from '@muster/database';
+import { type RowStatement, type Transaction, transposed } from '@muster/database';
 import { monthOf } from './billing-gate';
 
 export interface EndedRun {
@@ -27,7 +27,7 @@ const insertRuns = (from: string) => `
   SELECT r.organization_id, r.job_id, 'run', r.month, r.outcome, r.run_ms, r.at, false
   FROM ${from} AS r (organization_id, job_id, month, outcome, run_ms, at)
   ON CONFLICT (job_id, kind, revision) DO NOTHING`;
-const runEvents: RowWriter = {
+const runEvents: RowStatement = {
   one: {
     name: 'record_run',
     text: insertRuns('(VALUES ($1::uuid, $2::uuid, $3::date, $4::text, $5::bigint, $6::timestamptz))'),

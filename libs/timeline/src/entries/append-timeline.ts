@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import { currentTransaction, type RowWriter, type Transaction } from '@muster/database';
+import { currentTransaction, type RowStatement, type Transaction } from '@muster/database';
 
 export type EntryKind = 'lifecycle' | 'provisioning' | 'execution' | 'status' | 'job';
 export type EntryLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -61,7 +61,7 @@ const entryColumns = 'agent_id, seq, organization_id, kind, level, message, sour
  * Inserts one entry for each row. Most calls append one entry: the plan of that statement does not depend on the number
  * of entries, so Postgres caches the plan.
  */
-const entryRows: RowWriter = {
+const entryRows: RowStatement = {
   one: {
     name: 'append_entry',
     text: `WITH head AS (${nextNumberSql('$1', '$2')})
@@ -108,24 +108,23 @@ function nextNumberSql(agentId: string, organizationId: string): string {
 }
 
 /**
- * Returns the CTEs `head` and `insert_entry` for a statement that changes one job. They append one entry, which the
- * parameter `entry` contains (see entryParameter), to the timeline of the agent in the CTE `agent`. If that CTE has no
- * row, nothing is appended.
+ * Returns the CTEs `head` and `insert_entry` for a statement that changes jobs. They append one entry for each row of the
+ * CTE `changes` (agent_id, organization_id, job_id, entry). `entry` is an entryParameter. An agent has at most one row.
  */
-export function appendEntrySql(names: Record<'agent' | 'jobId' | 'organizationId' | 'entry', string>): string {
-  const { agent, jobId, organizationId, entry } = names;
-  const fieldSql = (name: string) => `${entry}::jsonb->>'${name}'`;
+export function appendEntriesSql(changes: string): string {
+  const fieldSql = (name: string) => `${changes}.entry->>'${name}'`;
   return `head AS (
     INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
-    SELECT ${agent}.agent_id, ${organizationId}, 1 FROM ${agent}
+    SELECT agent_id, organization_id, 1 FROM ${changes} ORDER BY agent_id
     ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + 1
     RETURNING agent_id, last_seq),
   insert_entry AS (
     INSERT INTO timeline_entry
       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
-    SELECT head.agent_id, head.last_seq, ${organizationId}, ${fieldSql('kind')}, ${fieldSql('level')}, ${fieldSql('message')},
-           ${fieldSql('source')}, ${jobId}, ${entry}::jsonb->'data', muster_now(), ${currentTransaction}
-    FROM head)`;
+    SELECT head.agent_id, head.last_seq, ${changes}.organization_id, ${fieldSql('kind')}, ${fieldSql('level')},
+           ${fieldSql('message')}, ${fieldSql('source')}, ${changes}.job_id, ${changes}.entry->'data', muster_now(),
+           ${currentTransaction}
+    FROM head JOIN ${changes} ON ${changes}.agent_id = head.agent_id)`;
 }
 
 export function entryParameter({ kind, level = 'info', message, source, data }: TimelineEntry): string {

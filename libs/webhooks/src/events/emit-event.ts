@@ -1,5 +1,11 @@
 import type { OutboxMessage } from '@muster/contracts';
-import { insertMessageFromSql, messageWithValues, type Transaction } from '@muster/database';
+import {
+  type Condition,
+  insertMessagesFromSql,
+  messageColumns,
+  messageWithValues,
+  type Transaction,
+} from '@muster/database';
 import { newId } from '@muster/platform';
 import type { TypedDetails, TypedEvents } from './event-details';
 
@@ -8,8 +14,8 @@ export type WebhookEvent = TypedEvents & {
   organizationId: string;
   /** Key of an event that is emitted only once per organization. */
   once?: string;
-  /** SQL condition, checked at commit. If it is false, nothing is emitted. Its values start at $7. */
-  where?: { name: string; sql: string; values: unknown[] };
+  /** SQL condition about a subject (`e.subject_id`), checked at commit. If it is false, nothing is emitted. */
+  where?: { name: string; sql: string };
 };
 
 /**
@@ -19,46 +25,51 @@ export type WebhookEvent = TypedEvents & {
 export function emitEvent(tx: Transaction, event: WebhookEvent): void {
   const { organizationId, type, subjects, once = null, where } = event;
   if (subjects.length === 0) return;
-  const rows = subjects.map(({ id, details }) => [newId(), id, details && JSON.stringify(details)]);
-  const isOne = rows.length === 1;
-  tx.enqueueWhere(
-    {
-      name: `webhook_event${isOne ? '' : 's'}${where ? `_${where.name}` : ''}`,
-      with: where ? insertEvents(isOne ? one : many, where.sql) : isOne ? insertOne : insertMany,
-      sql: 'EXISTS (SELECT FROM event)',
-      values: [
-        organizationId,
-        type,
-        ...(isOne ? rows[0]! : [0, 1, 2].map((column) => rows.map((row) => row[column]))),
-        once,
-        ...(where?.values ?? []),
-      ],
-    },
-    { queue: 'webhooks', name: 'fan-out', payload: { organizationId } },
-  );
+  // The sequence numbers of a set assume that each member emits an event about one subject of its own.
+  if (subjects.length > 1) tx.requireOwn();
+  const rows = subjects.map(({ id, details }) => ({ id: newId(), subject_id: id, details }));
+  tx.enqueueWhere(conditionOf(where), [organizationId, type, JSON.stringify(rows), once], {
+    queue: 'webhooks',
+    name: 'fan-out',
+    payload: { organizationId },
+  });
 }
 
-/** Most events are single: this form allows a cached plan that does not depend on the number of rows. */
-const one = '(VALUES ($3::uuid, $4::uuid, $5::text, 1))';
-const many = 'unnest($3::uuid[], $4::uuid[], $5::text[]) WITH ORDINALITY';
+const conditions = new Map<string, Condition>();
+
+function conditionOf(where?: WebhookEvent['where']): Condition {
+  const name = where ? `webhook_event_${where.name}` : 'webhook_event';
+  const existing = conditions.get(name);
+  if (existing) return existing;
+  const condition = {
+    name,
+    columns: { organization_id: 'uuid', type: 'text', subjects: 'jsonb', once: 'text' },
+    with: (rows: string) => insertEvents(rows, where?.sql ?? 'true'),
+    holds: 'LATERAL (SELECT FROM event WHERE event.member = input.member LIMIT 1) emitted',
+  };
+  conditions.set(name, condition);
+  return condition;
+}
 
 /**
  * SQL that inserts the rows of the events. The caller has locked the row of the resource, so the statement sees the
  * previous event and the sequence numbers of a resource increase. They start with the current time, so that they still
  * increase after the previous events were purged.
  */
-function insertEvents(from: string, where: string): string {
-  return `WITH event AS (
+function insertEvents(rows: string, where: string): string {
+  return `wanted AS (
+    SELECT input.member, input.organization_id, input.type, input.once, e.id, e.subject_id, e.details, input.member + e.ordinal - 2 AS sequence_offset
+    FROM ${rows} CROSS JOIN LATERAL ROWS FROM (
+      jsonb_to_recordset(input.subjects) AS (id uuid, subject_id uuid, details jsonb)) WITH ORDINALITY
+      AS e (id, subject_id, details, ordinal)
+    WHERE ${isSubscribedSql('input.organization_id', 'input.type')} AND (${where})),
+  inserted_event AS (
     INSERT INTO webhook_event (id, organization_id, type, subject_id, details, once, sequence)
-    SELECT e.id, $1::uuid, $2::text, e.subject_id, e.details::jsonb, $6::text,
-      ${nextSequence('e.subject_id')} + e.ordinal - 1
-    FROM ${from} AS e (id, subject_id, details, ordinal)
-    WHERE ${isSubscribedSql('$1::uuid', '$2::text')} AND (${where})
-    ON CONFLICT DO NOTHING RETURNING id)`;
+    SELECT e.id, e.organization_id, e.type, e.subject_id, e.details, e.once, ${nextSequence('e.subject_id')} + e.sequence_offset
+    FROM wanted e
+    ON CONFLICT DO NOTHING RETURNING id),
+  event AS (SELECT wanted.member FROM wanted JOIN inserted_event ON inserted_event.id = wanted.id)`;
 }
-
-const insertOne = insertEvents(one, 'true');
-const insertMany = insertEvents(many, 'true');
 
 function nextSequence(subject: string): string {
   return `GREATEST((extract(epoch FROM muster_clock()) * 1000)::bigint, 1 + COALESCE(
@@ -72,25 +83,22 @@ export function isSubscribedSql(organization: string, type: string): string {
 }
 
 /**
- * Does the same as `emitEvent`, as CTEs of a statement that is a transaction of its own. `webhook_event_inserted` has a
- * row if the event was inserted. Its values (`valuesOfEvent`) follow the first `offset` values of the statement.
+ * Does the same as `emitEvent` for each row of the CTE `source` (organization_id, job_id and `eventColumns`), as CTEs of a
+ * statement that is a transaction of its own. `webhook_event_inserted` has the ids of the inserted events.
  */
-export function eventPartsSql({ source, subject, details, organization, type, offset }: EventParts): string {
+export function eventPartsSql(source: string, { type, details }: TypedDetails): string {
   return `webhook_event_inserted AS (
       INSERT INTO webhook_event (id, organization_id, type, subject_id, details, sequence)
-      SELECT $${offset + 1}::uuid, ${organization}, '${type}', ${subject}, '${JSON.stringify(details)}'::jsonb,
-        ${nextSequence(subject)} FROM ${source}
-      WHERE ${isSubscribedSql(organization, `'${type}'`)} RETURNING id),
-    webhook_event_enqueued AS (${insertMessageFromSql('webhook_event_inserted', offset + 1)})`;
+      SELECT event_id, organization_id, '${type}', job_id, '${JSON.stringify(details)}'::jsonb,
+        ${nextSequence(`${source}.job_id`)} FROM ${source}
+      WHERE ${isSubscribedSql(`${source}.organization_id`, `'${type}'`)} RETURNING id),
+    webhook_event_message AS (
+      SELECT ${source}.* FROM ${source} JOIN webhook_event_inserted ON webhook_event_inserted.id = ${source}.event_id),
+    webhook_event_enqueued AS (${insertMessagesFromSql('webhook_event_message')})`;
 }
 
-type EventParts = TypedDetails & {
-  /** CTE that has one row if the event is to be emitted. */
-  source: string;
-  subject: string;
-  organization: string;
-  offset: number;
-};
+/** Columns of an event in a row of parameters, with their types; see `valuesOfEvent`. */
+export const eventColumns = { event_id: 'uuid', ...messageColumns };
 
 export function valuesOfEvent(organizationId: string): { values: unknown[]; message: OutboxMessage } {
   const { message, values } = messageWithValues(
