@@ -113,7 +113,7 @@ describe('machines', () => {
     it('a wake times out if the machine never reports; its provider’s description sets the status', async () => {
       fixture.plane.behaviour = 'lies';
       const agentRef = await agentAt();
-      await wake(agentRef, { timeoutMs: 300 });
+      await fixture.timeOut(agentRef);
       await becomes(agentRef, 'stopped');
       expect(await eventsOf(agentRef)).toEqual([
         { event: 'wake_requested', source: 'dispatcher', from: 'stopped', to: 'starting' },
@@ -124,7 +124,7 @@ describe('machines', () => {
 
       fixture.plane.behaviour = 'well';
       const other = await agentAt();
-      await wake(other, { timeoutMs: 300 });
+      await fixture.timeOut(other);
       await becomes(other, 'offline');
       expect(await eventNames(other)).toEqual(['wake_requested', 'wake_timeout']);
     });
@@ -193,7 +193,7 @@ describe('machines', () => {
 
     it('a wake reboots a machine that is on but did not report after the previous wake', async () => {
       const agentRef = await agentAt();
-      await wake(agentRef, { timeoutMs: 300 });
+      await fixture.timeOut(agentRef);
       await becomes(agentRef, 'offline');
       expect([count('start'), count('reboot')]).toEqual([1, 0]);
       await wake(agentRef);
@@ -205,7 +205,7 @@ describe('machines', () => {
 
     it('a timed-out wake becomes ready if the machine boots late, and the boot is measured', async () => {
       const agentRef = await agentAt();
-      await wake(agentRef, { timeoutMs: 300 });
+      await fixture.timeOut(agentRef);
       await becomes(agentRef, 'offline');
       await fixture.db.query(
         'system',
@@ -225,7 +225,7 @@ describe('machines', () => {
 
     it('a wake stays timed out if the boot comes much later or is the boot that was silent', async () => {
       const agentRef = await agentAt();
-      await wake(agentRef, { timeoutMs: 300 });
+      await fixture.timeOut(agentRef);
       await becomes(agentRef, 'offline');
       await fixture.db.query(
         'system',
@@ -234,7 +234,7 @@ describe('machines', () => {
       );
       await handshake(agentRef, 'new boot');
       const silent = await agentAt('offline');
-      await wake(silent, { timeoutMs: 300 });
+      await fixture.timeOut(silent);
       await becomes(silent, 'offline');
       await handshake(silent, 'old boot');
       for (const each of [agentRef, silent]) {
@@ -247,7 +247,7 @@ describe('machines', () => {
 
     it('a wake does not reboot a machine on which a job may be running', async () => {
       const agentRef = await agentAt();
-      await wake(agentRef, { timeoutMs: 300 });
+      await fixture.timeOut(agentRef);
       await becomes(agentRef, 'offline');
       await fixture.db.query('system', 'UPDATE agent SET current_job_id = $2 WHERE id = $1', [
         agentRef.agentId,

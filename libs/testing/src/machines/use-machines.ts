@@ -78,6 +78,14 @@ export function useMachines() {
     db.transaction('system', (tx) =>
       requestWake(tx, { ...agentRef, source: 'dispatcher', reason: 'a job is queued', timeoutMs: 20_000, ...input }),
     );
+  /** Wakes the agent and lets the wake time out after its machine was started, however long that takes. */
+  const timeOut = async (agentRef: AgentRef) => {
+    const starts = count('start');
+    const { wakeId } = await wake(agentRef);
+    await waitFor('the start', () => count('start') > starts);
+    const now = 'UPDATE agent_wake SET deadline = muster_now(), next_try_at = muster_now() WHERE id = $1';
+    await db.query('system', now, [wakeId]);
+  };
   const handshake = ({ organizationId, agentId }: AgentRef, bootId: string) =>
     db.transaction('system', (tx) => applyHandshake(tx, organizationId, { agentId, bootId, workerVersion: '1' }));
   const heartbeat = ({ organizationId, agentId }: AgentRef, bootId: string, healthy = true) =>
@@ -112,6 +120,7 @@ export function useMachines() {
   return {
     agentAt,
     wake,
+    timeOut,
     handshake,
     heartbeat,
     recover,
