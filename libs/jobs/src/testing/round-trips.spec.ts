@@ -63,7 +63,7 @@ describe('the database calls of a run', () => {
     const least = (phase: keyof (typeof runs)[0]) => runs.map((each) => each[phase]).sort(byCount)[0];
     expect(Object.fromEntries(Object.keys(runs[0]!).map((phase) => [phase, least(phase as 'begin')]))).toEqual({
       launch: '8 statements, 2 round trips',
-      dispatch: '13 statements, 3 round trips',
+      dispatch: '12 statements, 3 round trips',
       begin: '2 statements, 1 round trips',
       heartbeat: '2 statements, 1 round trips',
       step: '6 statements, 2 round trips',

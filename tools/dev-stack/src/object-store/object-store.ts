@@ -45,7 +45,7 @@ export async function startObjectStore(options: ObjectStoreOptions): Promise<Obj
     inProgress.add(handled);
   };
   // No limit for a whole request, because large uploads take long; only for the time without data.
-  const server = createServer({ requestTimeout: 0 }, serve(false));
+  const server = createServer({ requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS }, serve(false));
   server.setTimeout(IDLE_SOCKET_MS);
   server.on('checkContinue', serve(true));
   await listen(server, { port: options.port ?? 0, host });
@@ -60,6 +60,11 @@ export async function startObjectStore(options: ObjectStoreOptions): Promise<Obj
 }
 
 const IDLE_SOCKET_MS = 5 * 60_000;
+/**
+ * Time for which a connection without a request stays open. With the default of Node.js, 5 s, a busy client may send an
+ * upload on a connection that is being closed, and an upload is not repeated.
+ */
+const KEEP_ALIVE_MS = 72_000;
 const STOP_GRACE_MS = 2_000;
 const END_IDLE_EVERY_MS = 20;
 

@@ -52,6 +52,12 @@ it('a client with a presigned URL can read until the URL expires', async () => {
   expect((await send(url)).body).toContain('Request has expired');
 });
 
+it('the object store keeps an idle connection open for longer than a busy client needs', async () => {
+  const answer = await fetch(await getUrl({ expiresIn: 60 }));
+  expect(answer.headers.get('keep-alive')).toBe('timeout=72');
+  await answer.text();
+});
+
 it('a client with a presigned URL can write, and choose the content type', async () => {
   const answer = await fetch(await putUrl({ expiresIn: 60 }), {
     method: 'PUT',
