@@ -88,6 +88,13 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
       (name) => new RegExp(`^  ${name}(?: +${figure}){2}  off by ${figure} %, target 30: `, 'm'),
     ),
   ],
+  console: ['Home', 'Runs', 'A run', 'An agent'].map(
+    (name) =>
+      new RegExp(
+        `^  ${name} +${figure} ms +${figure} ms +${figure} +${figure} kB +(?:not )?met$|^console: skipped`,
+        'm',
+      ),
+  ),
 };
 
 describe('benchmarks with --short', () => {
@@ -115,9 +122,9 @@ describe('benchmarks with --short', () => {
   });
 });
 
-/** `idle` runs without these, because it measures a complete `npm start`. */
+/** `idle` and `console` run without these, because they measure a complete `npm start`. */
 function serversFor(name: string, databaseUrl: string): Record<string, string> {
-  return name === 'idle' ? {} : { DATABASE_URL: databaseUrl, REDIS_URL: testStack().redisUrl };
+  return name === 'idle' || name === 'console' ? {} : { DATABASE_URL: databaseUrl, REDIS_URL: testStack().redisUrl };
 }
 
 /** If the peers cannot be installed, the benchmark prints the reason instead. */

@@ -20,4 +20,5 @@ export const benchmarks = [
   'load',
   'growth',
   'sizing',
+  'console',
 ] as const;

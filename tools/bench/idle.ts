@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../dev-stack/src/free-port';
 import { cpuBetween, type ProcessUse, processTree } from './process-tree';
 import { sized } from './short';
+import { endStart, root, startNpm } from './npm-start';
 
 // Measures an idle `npm start` with 100 agents that send heartbeats: all its processes including Postgres and Redis.
 
-const root = resolve(__dirname, '../../..');
 const agents = sized(100, 5);
 const heartbeatSeconds = sized(30, 1);
 const warmUpSeconds = sized(20, 1);
@@ -28,7 +26,7 @@ void (async () => {
     BOOTSTRAP_WORKER_KEY: `msk_${randomBytes(6).toString('hex')}_${randomBytes(32).toString('base64url')}`,
   };
   const args = ['--port', String(port), '--data-dir', dataDir, '--no-demo'];
-  const child = await start(args, credentials);
+  const child = await startNpm(args, credentials);
   try {
     const ids = await makeAgents(url, credentials.BOOTSTRAP_ADMIN_EMAIL, credentials.BOOTSTRAP_ADMIN_PASSWORD);
     const key = { 'x-api-key': credentials.BOOTSTRAP_WORKER_KEY };
@@ -44,31 +42,10 @@ void (async () => {
     const elapsedMs = performance.now() - began;
     print({ before, after, elapsedMs, heartbeats: await beats.end() });
   } finally {
-    if (child.exitCode === null) {
-      const gone = once(child, 'exit');
-      child.kill('SIGTERM');
-      await gone;
-    }
+    await endStart(child);
     await rm(dataDir, { recursive: true, force: true });
   }
 })();
-
-async function start(args: string[], credentials: Record<string, string>): Promise<ChildProcess> {
-  const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [join(root, 'tools/start/start.mjs'), ...args], {
-    env: { PATH, HOME, ...credentials },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  await new Promise<void>((ready, fail) => {
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-      if (output.includes('ready in')) ready();
-    });
-    child.once('exit', (code) => fail(new Error(`npm start ended with ${code}: ${output}`)));
-  });
-  return child;
-}
 
 async function makeAgents(url: string, email: string, password: string): Promise<string[]> {
   const signedIn = await post(`${url}/api/auth/login`, { email, password }, {});

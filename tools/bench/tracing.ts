@@ -21,7 +21,7 @@ interface TracingRound extends RunsRound {
 
 void onBenchStack(async (stack) => {
   const collector = await startCollector();
-  // Created before anything connects to their template database.
+  // The databases are copies of a template, which can be copied only while nothing is connected to it.
   const databases = [await createDatabase(stack, { migrated: true }), await createDatabase(stack, { migrated: true })];
   const costs = await Costs.open(stack);
   const start = (name: string, at: number, env: Record<string, string>): Promise<Subject> => {

@@ -49,10 +49,10 @@ export interface GivenEnvironment {
 export function environmentFaults(app: ServiceApp, { plain, secret }: GivenEnvironment): string[] {
   const variables = variablesOfApp(app);
   const known = new Map(variables.map((variable) => [variable.name, variable]));
-  const given = [...Object.keys(plain), ...secret];
-  const unknown = given.filter((name) => !known.has(name)).map((name) => `${app} does not read ${name}`);
+  const provided = [...Object.keys(plain), ...secret];
+  const unknown = provided.filter((name) => !known.has(name)).map((name) => `${app} does not read ${name}`);
   const missing = variables
-    .filter(({ name, options }) => options.default === undefined && !options.optional && !given.includes(name))
+    .filter(({ name, options }) => options.default === undefined && !options.optional && !provided.includes(name))
     .map(({ name }) => `${app} needs ${name}`);
   const open = Object.keys(plain)
     .filter((name) => known.get(name)?.options.secret)

@@ -45,14 +45,14 @@ describe('the alerts', () => {
   itChecks(`the alerts are valid rules for Prometheus${without}`, () => {
     expect(check('check', 'rules', 'alerts.yaml')).toMatchObject({
       status: 0,
-      said: expect.stringContaining('SUCCESS'),
+      output: expect.stringContaining('SUCCESS'),
     });
   });
 
   itChecks(`the alerts fire exactly when alerts.test.yaml expects them${without}`, () => {
     expect(check('test', 'rules', 'alerts.test.yaml')).toMatchObject({
       status: 0,
-      said: expect.stringContaining('SUCCESS'),
+      output: expect.stringContaining('SUCCESS'),
     });
   });
 
@@ -103,21 +103,21 @@ describe('the dashboards', () => {
   });
 
   itChecks.each(dashboards)(`the dashboard $title has only valid queries${without}`, ({ panels }) => {
-    const asked = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
-    expect(asked.length).toBeGreaterThan(5);
+    const queries = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
+    expect(queries.length).toBeGreaterThan(5);
     // Written as recording rules, so that promtool parses the queries.
-    const rules = asked.map(({ expr }, at) => `  - record: panel:p${at}\n    expr: ${JSON.stringify(expr)}\n`);
+    const rules = queries.map(({ expr }, at) => `  - record: panel:p${at}\n    expr: ${JSON.stringify(expr)}\n`);
     const file = join(mkdtempSync(join(tmpdir(), 'muster-panels-')), 'panels.yaml');
     writeFileSync(file, `groups:\n- name: panels\n  rules:\n${rules.join('')}`);
-    const { status, said } = check('check', 'rules', file);
+    const { status, output } = check('check', 'rules', file);
     rmSync(dirname(file), { recursive: true });
-    expect({ status, said }).toMatchObject({ status: 0, said: expect.stringContaining('SUCCESS') });
+    expect({ status, output }).toMatchObject({ status: 0, output: expect.stringContaining('SUCCESS') });
   });
 });
 
-function check(...args: string[]): { status: number | null; said: string } {
+function check(...args: string[]): { status: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync(promtool as string, args, { cwd: folder, encoding: 'utf8' });
-  return { status, said: stdout + stderr };
+  return { status, output: stdout + stderr };
 }
 
 /** Runs synchronously in a separate process, because skipped tests must be known before the first test starts. */

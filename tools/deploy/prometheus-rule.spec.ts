@@ -47,20 +47,20 @@ describe('the chart’s PrometheusRule', () => {
   });
 });
 
-interface Asked {
+interface RuleValues {
   enabled: boolean;
   labels: Record<string, string>;
 }
 
-function rendered(asked: Asked): string {
+function rendered(values: RuleValues): string {
   return renderedTemplate(template, {
-    'if .Values.prometheusRule.enabled': asked.enabled,
-    'with .Values.prometheusRule.labels': Object.keys(asked.labels).length > 0,
+    'if .Values.prometheusRule.enabled': values.enabled,
+    'with .Values.prometheusRule.labels': Object.keys(values.labels).length > 0,
     '.Release.Name': 'here',
     'include "muster.labels" (dict "root" . "app" "prometheusrule") | nindent 4': nindent(4, helper('muster.labels')),
     'toYaml . | nindent 4': nindent(
       4,
-      Object.entries(asked.labels)
+      Object.entries(values.labels)
         .map(([name, value]) => `${name}: ${value}`)
         .join('\n'),
     ),

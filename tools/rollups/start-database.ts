@@ -6,7 +6,7 @@ import { BaseConfig, createApp, type Environment, loadConfig } from '@muster/pla
 
 /**
  * Opens the database at DATABASE_URL, or the one of `npm start` (MUSTER_DATA_DIR, .muster/data), for a command that
- * runs beside it.
+ * runs while `npm start` runs.
  */
 export async function openStartDatabase(): Promise<{ database: Database; close: () => Promise<void> }> {
   const { nest, close } = await createApp({

@@ -81,7 +81,7 @@ describe('feedback with an issue at the code host', () => {
     expect(trackers.tasksOf(id)[0]!.status.type).toBe('custom');
   });
 
-  it('the status of feedback follows a closing of its issue in the second in which a sync reopened it', async () => {
+  it('closing an issue changes its feedback’s status even in the second in which a sync reopened it', async () => {
     const id = await submitted();
     const [issue] = trackers.issuesOf(id);
     trackers.moveIssue(issue!, closed);

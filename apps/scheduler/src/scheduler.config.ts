@@ -3,7 +3,7 @@ import { EnvInt } from '@muster/platform';
 
 export class SchedulerConfig extends CronConfig {
   @EnvInt('MAINTENANCE_TICK_MS', {
-    description: 'Interval in milliseconds at which expired rows are deleted and every queue gets a canary message.',
+    description: 'Interval in milliseconds at which expired rows are deleted and every queue gets a probe message.',
     default: 60_000,
     min: 100,
   })

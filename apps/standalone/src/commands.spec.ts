@@ -66,6 +66,14 @@ describe('commands', () => {
     for (const hidden of [workerKey, signingSecret]) expect(stored).not.toContain(hidden);
   });
 
+  it('a pushed command is not signed with the secret of another agent', async () => {
+    const [{ id, worker }, other] = [await online(), await online()];
+    worker.signingSecret = other.signingSecret;
+    const { commandId } = (await snippet(id)).body;
+    await waitFor('the refused push', () => worker.refused > 0);
+    expect([worker.received, (await rowOf(commandId)).takenAt]).toEqual([[], null]);
+  });
+
   it('only the first result of a command is stored, even if several arrive at once', async () => {
     const { id, client } = await online();
     const { commandId } = (await snippet(id)).body;

@@ -67,18 +67,21 @@ describe('Commands', () => {
     await service.until('the end', () => service.terminal(commands[1].jobId));
   });
 
-  it('a command runs until its deadline on a machine whose clock is an hour ahead of the service', async () => {
-    const hourMs = 3_600_000;
+  it.each([
+    ['ahead of', 3_600_000, 'print(1)', 30_000, { status: 'success', output: '1\n' }],
+    ['behind', -3_600_000, 'import time\ntime.sleep(600)', 4_000, { status: 'failed' }],
+  ])('a command has the time until its deadline if the machine’s clock is an hour %s the service’s', async (...row) => {
+    const [, aheadMs, code, leftMs, expected] = row;
     worker.spawn({ MUSTER_WORKER_LISTEN: 'off' });
     await service.until('a handshake', () => service.handshake());
-    const deadline = new Date(Date.now() - hourMs + 30_000).toISOString();
-    const command = commandOf('snippet', { code: 'print(1)' }, { deadline });
+    const serviceTime = Date.now() - aheadMs;
+    const command = commandOf('snippet', { code }, { deadline: new Date(serviceTime + leftMs).toISOString() });
     service.interfere = ({ path, method }) =>
       method === 'GET' && path.endsWith('/commands') && !service.result(command.commandId)
-        ? { status: 200, headers: { date: new Date(Date.now() - hourMs).toUTCString() }, body: { commands: [command] } }
+        ? { status: 200, headers: { date: new Date(serviceTime).toUTCString() }, body: { commands: [command] } }
         : undefined;
     const result = await service.until('the result', () => service.result(command.commandId));
-    expect(result).toMatchObject({ status: 'success', output: '1\n' });
+    expect(result).toMatchObject(expected);
   });
 
   it('a command reports the output, the error and the exit code of its code', async () => {

@@ -1,3 +1,4 @@
+import type { MachineCapability } from '@muster/contracts';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,7 @@ import { findPushUrl } from './protocol/tunnel';
 import { runOf, WorkerHarness } from './testing/worker-process.harness';
 
 describe('The one-file worker', () => {
-  it('the one-file worker needs no other files', async () => {
+  it('the one-file worker needs no other files, and reports which parts its machine has and lacks', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'muster-one-file-'));
     const file = join(folder, 'muster-worker.js');
     execFileSync(process.execPath, [resolve(__dirname, '../one-file.mjs'), file]);
@@ -19,7 +20,11 @@ describe('The one-file worker', () => {
     const service = await FakeService.start();
     const worker = new WorkerHarness(service, {}, file);
     try {
-      await worker.start();
+      await worker.start({ CHROMIUM: '/nowhere' });
+      const parts = service.handshake()!.body.machineCapabilities as MachineCapability[];
+      expect(parts.map(({ name }) => name)).toEqual(['python', 'chromium', 'ffmpeg', 'pillow', 'odbc', 'sandbox']);
+      expect(parts).toContainEqual({ name: 'chromium', available: false, detail: expect.stringContaining('CHROMIUM') });
+      expect(parts.filter(({ available, detail }) => !available && !detail)).toEqual([]);
       const run = runOf('import muster\nwith muster.step("one"): muster.result(1)');
       await service.push(run);
       const terminal = await service.until('the end', () => service.terminal(run.jobId));

@@ -6,15 +6,15 @@ import { Muster } from './index';
 describe('the log that the SDK reads', () => {
   let server: Server;
   let muster: Muster;
-  let asked: URL[];
+  let requests: URL[];
   /** Returns the response body for a URL. An object is sent as JSON, a string as an event stream. */
   let answer: (url: URL) => object | string;
 
   beforeEach(async () => {
-    asked = [];
+    requests = [];
     server = createServer((request, response) => {
       const url = new URL(request.url!, 'http://127.0.0.1');
-      asked.push(url);
+      requests.push(url);
       const body = answer(url);
       const isStream = typeof body === 'string';
       response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
@@ -44,7 +44,7 @@ describe('the log that the SDK reads', () => {
     ];
     answer = () => pages.shift()!;
     expect(await seen(muster.agents.logs('a', { lines: 3 }))).toBe('3,4,5');
-    expect(asked.slice(1).map(({ searchParams }) => searchParams.get('cursor'))).toEqual([null, 'one', 'two']);
+    expect(requests.slice(1).map(({ searchParams }) => searchParams.get('cursor'))).toEqual([null, 'one', 'two']);
     pages.push({ entries: entries(9) }, { entries: entries(2, 1) });
     expect(await seen(muster.agents.logs('a'))).toBe('1,2');
   });

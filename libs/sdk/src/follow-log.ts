@@ -74,13 +74,13 @@ interface Written {
 }
 
 /** Reads all pages of log lines. A page can be empty although later pages contain lines. */
-async function* readLogPages(client: Client, { agentId, signal, ...asked }: Written) {
+async function* readLogPages(client: Client, { agentId, signal, ...range }: Written) {
   let cursor: string | undefined;
   do {
     const page = await timelineLogs({
       client,
       path: { id: agentId },
-      query: { ...asked, kind: 'execution', ...(cursor ? { cursor } : {}) },
+      query: { ...range, kind: 'execution', ...(cursor ? { cursor } : {}) },
       signal,
     });
     yield* page.entries;

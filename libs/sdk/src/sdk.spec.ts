@@ -11,14 +11,14 @@ describe('the SDK', () => {
   let server: Server;
   let baseUrl: string;
   let handlers: Handler[];
-  let asked: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[];
+  let requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[];
 
   beforeEach(async () => {
     handlers = [];
-    asked = [];
+    requests = [];
     server = createServer((request, response) => {
       void text(request).then((body) => {
-        asked.push({ method: request.method!, url: request.url!, headers: request.headers, body });
+        requests.push({ method: request.method!, url: request.url!, headers: request.headers, body });
         (handlers.length > 1 ? handlers.shift()! : handlers[0]!)(request, response, body);
       });
     }).listen(0, '127.0.0.1');
@@ -48,10 +48,10 @@ describe('the SDK', () => {
     ];
     const muster = new Muster({ baseUrl, apiKey: 'msk_1' });
     expect(await muster.jobs.launch(launch)).toEqual({ jobId: 'j', status: 'queued' });
-    expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual(Array(3).fill('POST /api/jobs/launch'));
-    expect(new Set(asked.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
-    expect(asked.map(({ body }) => JSON.parse(body))).toEqual(Array(3).fill(launch));
-    expect(asked[2]!.headers['x-api-key']).toBe('msk_1');
+    expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual(Array(3).fill('POST /api/jobs/launch'));
+    expect(new Set(requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+    expect(requests.map(({ body }) => JSON.parse(body))).toEqual(Array(3).fill(launch));
+    expect(requests[2]!.headers['x-api-key']).toBe('msk_1');
   });
 
   it('each creating call, and no other call, has an idempotency key, which is random or passed', async () => {
@@ -61,7 +61,7 @@ describe('the SDK', () => {
     await muster.jobs.launch(launch);
     await muster.jobs.launch(launch, { idempotencyKey: 'mine' });
     await muster.jobs.cancel('j');
-    const keys = asked.map(({ headers }) => headers['idempotency-key']);
+    const keys = requests.map(({ headers }) => headers['idempotency-key']);
     expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), expect.any(String), 'mine', undefined]);
     expect(keys[0]).not.toBe(keys[1]);
   });
@@ -69,10 +69,10 @@ describe('the SDK', () => {
   it('a call fails at once if Retry-After exceeds the maximum, otherwise after the maximum of retries', async () => {
     handlers = [answers(429, { code: 'rate_limited' }, { 'retry-after': '3600' })];
     await expect(new Muster({ baseUrl }).usage.get()).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     handlers = [answers(503, { code: 'service_unavailable' }, { 'retry-after': '0' })];
     await expect(new Muster({ baseUrl, maxRetries: 2 }).usage.get()).rejects.toMatchObject({ status: 503 });
-    expect(asked).toHaveLength(4);
+    expect(requests).toHaveLength(4);
   });
 
   it('the SDK retries a lost response, but not for a changing call without an idempotency key', async () => {
@@ -81,9 +81,9 @@ describe('the SDK', () => {
     handlers = [breaks, answers(202, { jobId: 'j', status: 'queued' })];
     expect((await new Muster({ baseUrl }).jobs.launch(launch)).jobId).toBe('j');
     handlers = [breaks];
-    const before = asked.length;
+    const before = requests.length;
     await expect(new Muster({ baseUrl }).jobs.cancel('j')).rejects.toMatchObject({ code: 'unreachable', status: 0 });
-    expect(asked).toHaveLength(before + 1);
+    expect(requests).toHaveLength(before + 1);
   });
 
   it('the SDK retries a partly lost response, or throws unreachable if the call is not safe to repeat', async () => {
@@ -94,9 +94,9 @@ describe('the SDK', () => {
     handlers = [half, half, answers(200, { month: '2026-01' })];
     expect(await new Muster({ baseUrl }).usage.get()).toEqual({ month: '2026-01' });
     handlers = [half];
-    const before = asked.length;
+    const before = requests.length;
     await expect(new Muster({ baseUrl }).jobs.cancel('j')).rejects.toMatchObject({ code: 'unreachable', status: 0 });
-    expect(asked).toHaveLength(before + 1);
+    expect(requests).toHaveLength(before + 1);
     handlers = [half, half, answers(200, { id: 'j', status: 'completed' })];
     expect((await new Muster({ baseUrl, maxRetries: 0 }).jobs.wait('j')).status).toBe('completed');
   });
@@ -120,7 +120,7 @@ describe('the SDK', () => {
     ];
     const muster = new Muster({ baseUrl, maxResponseBytes: 1024 * 1024 });
     await expect(muster.agents.list().toArray()).rejects.toMatchObject({ code: 'not_muster' });
-    expect([asked.length, sent < 64 * 1024 * 1024]).toEqual([1, true]);
+    expect([requests.length, sent < 64 * 1024 * 1024]).toEqual([1, true]);
   });
 
   it.each([301, 302, 303, 307, 308])(
@@ -137,7 +137,7 @@ describe('the SDK', () => {
       await expect(muster.jobs.launch(launch)).rejects.toMatchObject(refusal);
       await expect(muster.agents.list().toArray()).rejects.toMatchObject(refusal);
       await expect(muster.agents.events('a').next()).rejects.toMatchObject(refusal);
-      expect([asked.length, calls]).toEqual([3, 0]);
+      expect([requests.length, calls]).toEqual([3, 0]);
       elsewhere.closeAllConnections();
       elsewhere.close();
     },
@@ -151,23 +151,23 @@ describe('the SDK', () => {
 
   it('the SDK throws the caller’s abort reason before a response, during a response and between retries', async () => {
     const reason = new Error('enough');
-    const given = (handler: Handler) => {
+    const optionsWith = (handler: Handler) => {
       const enough = new AbortController();
-      handlers = [(...of) => (handler(...of), setTimeout(() => enough.abort(reason), 50))];
+      handlers = [(...args) => (handler(...args), setTimeout(() => enough.abort(reason), 50))];
       return { signal: enough.signal };
     };
     const muster = new Muster({ baseUrl });
     await expect(
       muster.jobs.get(
         'j',
-        given(() => undefined),
+        optionsWith(() => undefined),
       ),
     ).rejects.toBe(reason);
     const begins: Handler = (_, response) => response.writeHead(200, { 'content-length': '9' }).write('{');
-    await expect(muster.jobs.get('j', given(begins))).rejects.toBe(reason);
+    await expect(muster.jobs.get('j', optionsWith(begins))).rejects.toBe(reason);
     const later = answers(503, {}, { 'retry-after': '30' });
-    await expect(muster.jobs.get('j', given(later))).rejects.toBe(reason);
-    await expect(muster.jobs.wait('j', given(answers(200, { status: 'running' })))).rejects.toBe(reason);
+    await expect(muster.jobs.get('j', optionsWith(later))).rejects.toBe(reason);
+    await expect(muster.jobs.wait('j', optionsWith(answers(200, { status: 'running' })))).rejects.toBe(reason);
   });
 
   it('the SDK throws an error with the code, fields and request id of the response', async () => {
@@ -191,11 +191,11 @@ describe('the SDK', () => {
       answers(200, { jobs: [{ id: '3' }], nextCursor: null }),
     ];
     const list = new Muster({ baseUrl }).jobs.list({ status: 'failed', limit: 2 });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     const seen: string[] = [];
-    for await (const { id } of list) seen.push(`${id} after ${asked.length}`);
+    for await (const { id } of list) seen.push(`${id} after ${requests.length}`);
     expect(seen).toEqual(['1 after 1', '2 after 1', '3 after 2']);
-    expect(asked.map(({ url }) => url)).toEqual([
+    expect(requests.map(({ url }) => url)).toEqual([
       '/api/jobs?status=failed&limit=2',
       '/api/jobs?status=failed&limit=2&cursor=next',
     ]);
@@ -222,7 +222,7 @@ describe('the SDK', () => {
       if (seen.length === 2) enough.abort();
     }
     expect(seen).toEqual(['8', '9']);
-    expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '7', '8', '8']);
+    expect(requests.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '7', '8', '8']);
     handlers = [answers(404, { code: 'agent_not_found' })];
     await expect(new Muster({ baseUrl }).agents.events('b').next()).rejects.toMatchObject({ code: 'agent_not_found' });
   });
@@ -250,9 +250,9 @@ describe('verifyWebhook', () => {
   const secret = `whsec_${key.toString('base64')}`;
   const now = Date.UTC(2026, 0, 1);
   const body = '{"type":"job.completed","timestamp":"2026-01-01T00:00:00.000Z","data":{"name":"ü"}}';
-  const sign = (by: Buffer, at = now, of = body) => {
+  const sign = (by: Buffer, at = now, data = body) => {
     const timestamp = String(at / 1000);
-    return { timestamp, signature: `v1,${createHmac('sha256', by).update(`m.${timestamp}.${of}`).digest('base64')}` };
+    return { timestamp, signature: `v1,${createHmac('sha256', by).update(`m.${timestamp}.${data}`).digest('base64')}` };
   };
   const headersOf = (timestamp: string, signature: string) => ({
     'Webhook-Id': 'm',

@@ -47,9 +47,7 @@ export function stepWarnings(steps: readonly Step[]): StepWarning[] {
     const [stepId, type] = [step['id'], step['type']] as [string, string];
     const stepType = stepTypeOf(type);
     if (!stepType) {
-      return [
-        { stepId, message: `a run cannot do a step of the type ${type.slice(0, 100)}, and fails when it comes to it` },
-      ];
+      return [{ stepId, message: `a run cannot do a step of the type ${type.slice(0, 100)}, and fails at that step` }];
     }
     const lacking = (stepType.expected ?? []).filter((name) => step[name] === undefined);
     return lacking.map((name) => ({ stepId, message: `${type} has no ${name}` }));

@@ -1,7 +1,7 @@
 import { MusterError, Muster } from '@muster/sdk';
 import { deviceEnd } from '@muster/sdk/operations';
 import type { Call, Command } from '../frame/command';
-import { exitCodes, Failure, usageFault } from '../frame/failure';
+import { addressHint, exitCodes, Failure, notMusterMessage, usageFault } from '../frame/failure';
 import type { Login } from '../frame/logins';
 import { toSafeLine } from '../output/plain';
 import { requestDeviceLogin, waitForDeviceKey } from '../parts/device-login';
@@ -200,8 +200,8 @@ async function checkedLogin(login: Login): Promise<Required<Pick<Login, 'organiz
 }
 
 function notMuster(url: string): Failure {
-  return new Failure('not_muster', `The server at ${url} is not a Muster service.`, {
-    hint: 'Specify the address of the console without /app.',
+  return new Failure('not_muster', notMusterMessage(url), {
+    hint: addressHint(url),
     exitCode: exitCodes.refused,
   });
 }

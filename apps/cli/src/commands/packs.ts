@@ -103,7 +103,7 @@ const publish: Command = {
 const promote: Command = {
   words: 'packs promote',
   args: '<version>',
-  summary: 'Move a version to another stage',
+  summary: 'Change the stage of a version',
   more:
     `Stages: ${stages.join(', ')}. Only an admin can move a version to production, deprecated or archived. ` +
     'A version is promoted through every stage in between.',

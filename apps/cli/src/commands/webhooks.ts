@@ -23,9 +23,9 @@ const listen: Command = {
   args: '<url>',
   summary: 'Forward webhooks to an address on this machine until Ctrl-C (admins only)',
   more:
-    'While the command runs, the service has a temporary endpoint whose address does not exist. The command reads ' +
-    'the deliveries of this endpoint and sends them to the specified address, signed with the printed secret. ' +
-    'The service does not need to be able to reach this machine.',
+    'While the command runs, the service has a temporary webhook endpoint with a placeholder as its address. The ' +
+    'command reads the deliveries of this endpoint and sends them to the specified address, signed with the printed ' +
+    'secret. The service does not need to be able to reach this machine.',
   options: {
     event: {
       type: 'string',

@@ -64,14 +64,18 @@ export function explain(thrown: unknown, login?: UsedLogin): Explained {
 function notMusterFailure({ url }: UsedLogin): Explained {
   return {
     code: 'not_muster',
-    message: `The server at ${url} does not respond like a Muster service.`,
+    message: notMusterMessage(url),
     hint: addressHint(url),
     fields: [],
     exitCode: exitCodes.refused,
   };
 }
 
-function addressHint(url: string): string {
+export function notMusterMessage(url: string): string {
+  return `The server at ${url} is not a Muster service.`;
+}
+
+export function addressHint(url: string): string {
   return `Check the address: ${url} must be the address of the console without /app.`;
 }
 

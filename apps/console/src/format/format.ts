@@ -2,6 +2,7 @@
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const time = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const shortDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'short', month: 'short', day: 'numeric' });
 const utcDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
 const utcMonth = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' });
@@ -24,6 +25,11 @@ export function formatMoment(at: string, now: number): string {
   if (Number.isNaN(date.getTime())) return at;
   const isToday = new Date(now).toDateString() === date.toDateString();
   return isToday ? time.format(date) : `${shortDay.format(date)}, ${time.format(date)}`;
+}
+
+/** Formats the viewer's day of a time: Sat, Jan 31. */
+export function formatWeekday(at: number): string {
+  return weekday.format(at);
 }
 
 /** Formats a calendar day of the API: Jan 31. */
@@ -103,6 +109,11 @@ export function formatMoney(usd: number): string {
 
 export function formatCount(count: number): string {
   return plain.format(count);
+}
+
+/** Formats a number with at most one digit after the point, and with none from 1,000. */
+export function formatTenths(value: number): string {
+  return plain.format(Math.abs(value) < 1000 ? Math.round(value * 10) / 10 : Math.round(value));
 }
 
 /** Formats a number with its noun in the singular or plural: 1 run, 2 runs. */

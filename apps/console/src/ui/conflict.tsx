@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { isApiError } from '../api/api-error';
 import type { Versioned } from '../api/versioned';
+import { escapeDirectionMarks } from '../format/one-direction';
 import { Button } from './button';
 import { Dialog, DialogActions } from './dialog';
 
@@ -128,7 +129,7 @@ function Version({ label, field, text }: { label: string; field: string; text: s
         aria-label={`${field}: ${label.toLowerCase()}`}
         className="max-h-60 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs break-words whitespace-pre-wrap"
       >
-        {text}
+        {escapeDirectionMarks(text)}
       </pre>
     </div>
   );

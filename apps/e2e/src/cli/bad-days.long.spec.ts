@@ -210,6 +210,38 @@ describe('the command line with a failing server or machine', () => {
     await exited;
   });
 
+  it('the command line forwards a webhook only to the specified address, and shows its type as plain text', async () => {
+    const [id, paths] = [newId(), [] as string[]];
+    const receiver = createServer((request, response) => {
+      paths.push(request.url!);
+      response.writeHead(307, { location: '/elsewhere' }).end();
+    }).listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    const delivery = { id: newId(), type: 'job.failed\u001b[2J\u009b2J\r\nmuster: all is well' };
+    answers = [
+      ({ method, url }, response) => {
+        if (method === 'DELETE') return answerWith(204, undefined)({} as IncomingMessage, response);
+        const body = url!.endsWith(delivery.id) ? { body: '{}' } : { deliveries: [delivery], nextCursor: null };
+        return answerWith(200, method === 'POST' ? { id, secret: 'whsec_AAAA' } : body)(
+          {} as IncomingMessage,
+          response,
+        );
+      },
+    ];
+    const { port } = receiver.address() as AddressInfo;
+    const child = spawn(process.execPath, [cli.file, 'webhooks', 'listen', String(port)], { env: cli.env(env) });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    await waitFor('the forwarded webhook', () => output.includes('→ 307'));
+    const exited = once(child, 'exit');
+    child.kill();
+    await exited;
+    receiver.close();
+    expect(paths).toEqual(['/']);
+    expect(output).toContain('job.failed[2J2J muster: all is well → 307');
+    expect(output.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+  });
+
   it('the command line deletes its endpoint on every signal that ends it while it listens', async () => {
     const id = newId();
     answers = [

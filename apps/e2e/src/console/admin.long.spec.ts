@@ -156,10 +156,10 @@ describeInBrowser('the administration page', () => {
     await queues.getByRole('row', { name: /dispatch/ }).waitFor();
     // Waits for all content, because content that loads late moves the button.
     await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
-    await page.getByRole('button', { name: 'Send canaries' }).click();
+    await page.getByRole('button', { name: 'Send probe messages' }).click();
     await page
       .getByRole('status')
-      .filter({ hasText: /[1-9]\d* canaries/ })
+      .filter({ hasText: /[1-9]\d* probe messages/ })
       .waitFor();
     await queues.getByRole('row', { name: /dispatch.* ms/ }).waitFor();
     expect(await tab.barriersInBothThemes()).toEqual([]);

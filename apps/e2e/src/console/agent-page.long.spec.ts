@@ -11,7 +11,7 @@ import { FakeModel, type HttpClient, testStack, waitFor } from '@muster/testing'
 import { writeTiff } from '../tiff-files';
 import type { ConsoleTab } from './console-browser';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
-import { hostileName, hostileText, isLoaded } from './strange-content';
+import { faultsOf, hostile, hostileName, hostileText, isLoaded } from './strange-content';
 
 jest.setTimeout(300_000);
 
@@ -97,20 +97,21 @@ describeInBrowser('the page of an agent', () => {
   });
 
   it('the chat shows the tool call that the model requests, and executes it after an approval', async () => {
-    const code = 'print("done by hand: <b>", 6 * 7)';
+    const code = `print("done by hand: <b>", 6 * 7)  # ${hostile('Code')}`;
+    const waiting = `It waits for your word. ${hostile('Word')}`;
     const tab = await fixture.signedIn(at('chat'));
     const { page } = tab;
     const call = page.getByTestId('chat-call').last();
     const ask = async (message: string) => {
-      model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code } }] }, 'It waits for your word.');
+      model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code } }] }, waiting);
       await page.getByLabel('Message').fill(message);
       await page.getByRole('button', { name: 'Send' }).click();
       await answers(tab).last().getByText('It waits for your word.').waitFor();
       await call.getByText('needs_confirmation').waitFor();
-      expect(await call.innerText()).toContain(code);
+      expect(await call.innerText()).toContain(code.replace('\u202e', '\\u202e'));
     };
-    await ask('Run it');
-    expect(await tab.barriers()).toEqual([]);
+    await ask(hostile('Run it'));
+    expect([await tab.barriers(), await faultsOf(tab)]).toEqual([[], []]);
     await page.getByRole('button', { name: 'Approve' }).click();
     await call.getByText('done', { exact: true }).waitFor({ timeout: 60_000 });
     await call.getByText('Result', { exact: true }).click();

@@ -28,6 +28,17 @@ describeInBrowser('the page of costs and returns', () => {
     expect(summary.status).toBe(201);
     const tab = await fixture.signedIn('/app/costs');
     const { page } = tab;
+    // The figures and the outcomes of the claims are visible before the definitions are opened.
+    const outcomes = page.getByRole('table', { name: 'Claims by outcome' });
+    for (const outcome of [
+      /Attempted .*3 100%/,
+      /Processed .*2 66\.7%/,
+      /No EOB found .*1 33\.3%/,
+      /Failed .*1 33\.3%/,
+    ]) {
+      await outcomes.getByRole('row', { name: outcome }).waitFor();
+    }
+    await page.getByText('All figures and their definitions').click();
     const returns = page.getByRole('table', { name: 'Return on investment' });
     await waitFor('the claims', async () => /Claims attempted\s+3\s/.test(await returns.innerText()));
     // Each row explains its figure.
@@ -61,6 +72,19 @@ describeInBrowser('the page of costs and returns', () => {
     await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
     await page.getByRole('link', { name: 'Hello, Muster' }).first().waitFor();
     expect(new URL(page.url()).searchParams.has('workflowId')).toBe(true);
+    // By day, the spend is a plot; the rows of its table lead to the runs that ended on the day.
+    await page.goBack();
+    await page.getByRole('combobox', { name: 'Group by', exact: true }).selectOption('day');
+    const figure = page.getByRole('figure', { name: 'Spend' });
+    await figure.locator('canvas').waitFor();
+    await figure.getByText('Show as table').press('Enter');
+    await figure
+      .getByRole('row', { name: /^\w+ \d+ 1 / })
+      .getByRole('link')
+      .click();
+    await page.getByRole('button', { name: /^Ended from .* to / }).waitFor();
+    await page.getByRole('link', { name: 'Hello, Muster' }).first().waitFor();
+    expect(await tab.barriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

@@ -46,6 +46,25 @@ describeInBrowser('the console', () => {
       async () => (await page.getByTestId('step').filter({ hasText: 'passed' }).count()) === 3,
     );
     expect(await tab.barriers()).toEqual([]);
+    // The workflow's page lists the durations of its runs, and an hour of the home page leads to the runs that ended in it.
+    await page.getByRole('link', { name: 'Hello, Muster', exact: true }).click();
+    const durations = page.getByRole('figure', { name: 'Durations of runs' });
+    await durations.getByText('Show as table').click();
+    await durations
+      .getByRole('row', { name: /completed/ })
+      .first()
+      .waitFor();
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Home' }).click();
+    const hours = page.getByRole('table', { name: 'Ended runs by day and hour' });
+    await hours
+      .getByRole('link', { name: /^\d+ runs?, 0 failed$/ })
+      .first()
+      .click();
+    await page.getByRole('button', { name: /^Ended from .* to / }).waitFor();
+    await page
+      .getByRole('link', { name: /^Hello, Muster/ })
+      .first()
+      .waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

@@ -42,7 +42,7 @@ export class QueuesController {
   @Get('/queues')
   @Endpoint({
     summary: 'List the queues',
-    description: 'Returns the backlog, the dead letters, the rate, the failures and the latest canary of every queue.',
+    description: 'Returns the backlog, dead letters, rate, failures and latest probe message of every queue.',
     access: sessionsOf('super_admin'),
     answer: QueueStateList,
   })
@@ -71,7 +71,7 @@ export class QueuesController {
 
   @Get('/queue-probes')
   @Endpoint({
-    summary: 'List canaries, newest first',
+    summary: 'List the probe messages of the queues, newest first',
     access: sessionsOf('super_admin'),
     answer: QueueProbeList,
     errors: ['invalid_payload'],
@@ -84,8 +84,8 @@ export class QueuesController {
 
   @Post('/queue-probes')
   @Endpoint({
-    summary: 'Send canaries through the queues',
-    description: 'A canary has `handledAt` once the app that processes its queue has handled it.',
+    summary: 'Send probe messages through the queues',
+    description: 'A probe message has `handledAt` once the app that processes its queue has handled it.',
     access: sessionsOf('super_admin'),
     body: RequestQueueProbesBody,
     answer: QueueProbeList,
@@ -111,14 +111,14 @@ export class QueuesController {
 
   @Get('/queue-probes/:id')
   @Endpoint({
-    summary: 'Read a canary',
+    summary: 'Read a probe message',
     access: sessionsOf('super_admin'),
     answer: QueueProbe,
     errors: ['invalid_payload', 'not_found'],
   })
   async readProbe(@Param('id') id: string): Promise<QueueProbe> {
     const probe = await findQueueProbe(this.database, id);
-    if (!probe) throw new AppError('not_found', { detail: 'There is no canary with this id.' });
+    if (!probe) throw new AppError('not_found', { detail: 'There is no probe message with this id.' });
     return presentProbe(probe);
   }
 

@@ -119,6 +119,21 @@ describe('lists of runs', () => {
     }
   });
 
+  it.each(['', '&sort=-finishedAt', '&sort=finishedAt', '&sort=durationMs'])(
+    'runs can be filtered by the time at which they ended: sorted by "%s"',
+    async (sort) => {
+      const ended = (await readAll(many, 'status=failed', 200)).map(({ finishedAt }) => finishedAt!).sort();
+      const [from, to] = [ended[40]!, ended[120]!];
+      const isWithin = ({ finishedAt }: Listed) => finishedAt !== null && finishedAt >= from && finishedAt < to;
+      const expected = (await readAll(many, '', 200)).filter(isWithin).map(({ id }) => id);
+      const listed = await readAll(many, `endedFrom=${from}&endedTo=${to}${sort}`, isLongForm() ? 9 : 200);
+      expect(expected.length).toBeGreaterThan(100);
+      expect(listed.map(({ id }) => id).sort()).toEqual(expected.sort());
+      const before = await readAll(many, `endedTo=${to}&status=failed${sort}`, 200);
+      expect(before).toHaveLength(ended.filter((at) => at < to).length);
+    },
+  );
+
   it('a list of runs contains each run once while runs are added and end between the pages', async () => {
     const changing = await harness.makeTenant();
     const agentId = await insertRuns(changing, 300);

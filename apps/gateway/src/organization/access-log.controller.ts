@@ -60,7 +60,7 @@ function presentAccess(row: AccessRow): AccessEntry {
   return {
     id: row.id,
     at: row.at.toISOString(),
-    actor: { kind, id, ...(actorEmail ? { email: actorEmail } : {}) },
+    who: { kind, id, ...(actorEmail ? { email: actorEmail } : {}) },
     address: row.address,
     route: row.route,
     subject: { type: row.subjectType, id: row.subjectId },

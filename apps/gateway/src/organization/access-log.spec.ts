@@ -53,7 +53,7 @@ describe('the access log', () => {
     await tenant.api.get(`/api/jobs/${id}`);
     await tenant.as.viewer.get(`/api/jobs/${id}/logs`);
     const found = await rowsOf(id, 3);
-    expect(found.map(({ actor, route, subject }) => [actor.kind, actor.email, route, subject.type])).toEqual([
+    expect(found.map(({ who, route, subject }) => [who.kind, who.email, route, subject.type])).toEqual([
       ['user', emails.viewer, 'GET /api/jobs/{id}/logs', 'log'],
       ['api_key', undefined, 'GET /api/jobs/{id}', 'run'],
       ['user', emails.viewer, 'GET /api/jobs/{id}', 'run'],
@@ -62,7 +62,7 @@ describe('the access log', () => {
     offset += minuteMs;
     await tenant.as.viewer.get(`/api/jobs/${id}`);
     expect(await rowsOf(id, 4)).toHaveLength(4);
-    const viewer = found[0].actor.id;
+    const viewer = found[0].who.id;
     expect((await entries(`subject=${id}&userId=${viewer}`)).length).toBe(3);
     expect(await entries(`userId=${viewer}&to=${new Date(Date.now() - minuteMs).toISOString()}`)).toEqual([]);
     expect((await entries(`subject=${id}&limit=2`)).length).toBe(2);

@@ -75,7 +75,7 @@ export class VersionsController {
 
   @Post('/:versionId/promote')
   @Endpoint({
-    summary: 'Move a version to another stage',
+    summary: 'Change the stage of a version',
     description:
       'Allowed moves: draft → internal_verified, archived; internal_verified → pilot, draft, archived; pilot → ' +
       'production, internal_verified, archived; production → deprecated, pilot; deprecated → production, archived. ' +

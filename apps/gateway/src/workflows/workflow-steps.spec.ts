@@ -31,8 +31,8 @@ describe('workflows', () => {
     expect([saved.status, saved.body.steps]).toEqual([200, steps]);
     expect(saved.body.warnings).toEqual([
       { stepId: 's2', message: 'fill has no value' },
-      { stepId: 's3', message: 'a run cannot do a step of the type swipe, and fails when it comes to it' },
-      { stepId: 's5', message: 'a run cannot do a step of the type constructor, and fails when it comes to it' },
+      { stepId: 's3', message: 'a run cannot do a step of the type swipe, and fails at that step' },
+      { stepId: 's5', message: 'a run cannot do a step of the type constructor, and fails at that step' },
     ]);
   });
 

@@ -223,7 +223,7 @@ describe('tracker webhooks', () => {
     },
   );
 
-  it('a codehost webhook may be a form that contains the JSON; its signature is of the form', async () => {
+  it('a codehost webhook may be a form that contains the JSON; its signature covers the form', async () => {
     const form = new URLSearchParams({ payload: issue() }).toString();
     const as = { 'content-type': 'application/x-www-form-urlencoded' };
     expect(await send(form, as)).toEqual([202, { accepted: true }]);

@@ -124,7 +124,7 @@ describe('a model that fails in the middle of a session', () => {
       expect(await session.ended()).toMatchObject({
         status: 'failed',
         code: 'limit_reached',
-        error: expect.stringMatching(/limit for the cost of model calls.*start it again/),
+        error: expect.stringMatching(/limit for the cost of model calls.*Start a new session with a higher limit/),
         steps: [{ status: 'passed' }, {}],
         metrics: { passed: 1, modelCalls: 1, costUsd: 1.1 },
       });

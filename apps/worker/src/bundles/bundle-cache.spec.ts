@@ -76,7 +76,7 @@ describe('The cache of bundles', () => {
       () => writeFileSync(path, Buffer.concat([bytes.subarray(0, 49_999), Buffer.from([bytes[49_999]! ^ 1])])),
       () => writeFileSync(path, ''),
       () => {
-        // A link to the right bytes, which a script could change at any time.
+        // A symbolic link to a file with the right bytes. A script could change that file at any time.
         rmSync(path);
         writeFileSync(elsewhere, bytes);
         symlinkSync(elsewhere, path);

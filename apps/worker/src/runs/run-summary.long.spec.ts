@@ -55,6 +55,13 @@ describe('A run’s summary', () => {
       })),
     });
     expect(batchIds).toEqual(['gone', 'gone too']);
+    const errors = service.logs(run.jobId).filter(({ level }) => level === 'error');
+    expect(errors.map(({ message }) => message)).toEqual(
+      ['gone', 'gone too'].map(
+        (batchId) =>
+          `Not delivered, and missing from this run (run_summary): summary of the batch ${batchId}: answered 404: There is no such job.`,
+      ),
+    );
   });
 
   it('a run’s summary is delivered by the next worker if the first worker was killed before', async () => {

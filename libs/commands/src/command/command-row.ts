@@ -40,8 +40,8 @@ export const commandColumns = `
   c.id, c.organization_id, c.agent_id, c.job_id, c.kind, c.payload, c.env,
   c.vault_keys, c.deadline, c.request_id, c.traceparent`;
 
-/** SQL: the time of the next push of a command that is being claimed. It is later than a push can end. */
-export const nextPushAfterClaim = `muster_now() + interval '15 seconds'`;
+/** SQL: the time of the next push of a command that is being leased. It is later than a push can end. */
+export const nextPushAfterLease = `muster_now() + interval '15 seconds'`;
 
 /** The address to which an agent's commands are pushed, and the keys that its worker may be using. */
 export interface PushFacts extends Pick<AgentEntity, 'unreachableTunnel' | 'bootId' | 'seenFrom' | 'serviceUrl'> {

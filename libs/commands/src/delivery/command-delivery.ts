@@ -20,7 +20,7 @@ import { isOn, markTunnelUnreachable } from '@muster/machines';
 import {
   commandColumns,
   type CommandRow,
-  nextPushAfterClaim,
+  nextPushAfterLease,
   type PushFacts,
   pushColumns,
   type DeliveryOutcome,
@@ -31,11 +31,11 @@ import { DeliverySpan } from './delivery-span';
 import { failCommand } from '../ends/fail-commands';
 import { AcknowledgedCommands } from './acknowledged-commands';
 
-/** A command that the caller has claimed. No other process pushes the command until the claim ends. */
+/** A command that the caller has leased. No other process pushes the command until the lease ends. */
 export interface ClaimedCommand extends CommandRow, PushFacts, Pick<AgentCommandEntity, 'pushes'> {
   isDue: boolean;
 }
-type Claimed = ClaimedCommand;
+type Leased = ClaimedCommand;
 
 /**
  * Commands that repair a worker. They are pushed even to an offline agent, because a push is signed and so needs no
@@ -74,8 +74,8 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   }
 
   async deliver(commandId: string): Promise<DeliveryOutcome> {
-    const [claimed] = await this.claim('c.id = $2', [commandId]);
-    if (claimed) return this.push(claimed);
+    const [leased] = await this.lease('c.id = $2', [commandId]);
+    if (leased) return this.push(leased);
     const [waiting] = await this.database.query(
       'system',
       `SELECT id FROM agent_command WHERE id = $1 AND status = 'pending' AND taken_at IS NULL`,
@@ -85,8 +85,8 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   }
 
   /**
-   * Pushes all due commands. A push can take seconds, so one statement claims a page of commands by postponing their
-   * next push. No other process pushes the claimed commands, and the next page contains different ones.
+   * Pushes all due commands. A push can take seconds, so one statement leases a page of commands by postponing their
+   * next push. No other process pushes the leased commands, and the next page contains different ones.
    */
   deliverDue(round = new Round('push commands')): Promise<SweepCounts<'taken' | 'postponed' | 'ended'>> {
     return sweep(round, {
@@ -94,7 +94,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
       outcomes: ['taken', 'postponed', 'ended'],
       limit: pushBatchSize,
       atOnce: pushBatchSize,
-      candidates: (_after: Claimed | null, limit) => this.claim('true', [], limit),
+      candidates: (_after: Leased | null, limit) => this.lease('true', [], limit),
       settle: async (command) => {
         const outcome = await this.push(command);
         if (outcome === 'sealed') throw new Error(sealedError);
@@ -105,12 +105,12 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     });
   }
 
-  /** Claims due commands by postponing their next push. The claim lasts longer than a push can take. */
-  private claim(condition: string, values: unknown[], limit = 1): Promise<Claimed[]> {
-    // A crash can lose the claim. Then the command is pushed once more, and the worker recognizes the command's id.
-    return this.database.queryUnflushed<Claimed>(
+  /** Leases due commands by postponing their next push. The lease lasts longer than a push can take. */
+  private lease(condition: string, values: unknown[], limit = 1): Promise<Leased[]> {
+    // A crash can lose the lease. Then the command is pushed once more, and the worker recognizes the command's id.
+    return this.database.queryUnflushed<Leased>(
       'system',
-      `UPDATE agent_command c SET next_push_at = ${nextPushAfterClaim}, pushes = c.pushes + 1
+      `UPDATE agent_command c SET next_push_at = ${nextPushAfterLease}, pushes = c.pushes + 1
        FROM agent a
        WHERE a.id = c.agent_id AND c.id IN (
          SELECT c.id FROM agent_command c
@@ -122,8 +122,8 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     );
   }
 
-  /** Pushes a command that the caller has claimed, for example by `issueRun`. */
-  async push(command: Claimed): Promise<DeliveryOutcome> {
+  /** Pushes a command that the caller has leased, for example by `issueRun`. */
+  async push(command: Leased): Promise<DeliveryOutcome> {
     const span = new DeliverySpan(command);
     try {
       const outcome = await this.tryPush(command);
@@ -135,7 +135,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     }
   }
 
-  private async tryPush(command: Claimed): Promise<DeliveryOutcome> {
+  private async tryPush(command: Leased): Promise<DeliveryOutcome> {
     if (!command.isDue) return this.endDelivery(command);
     const isRepair = command.agentStatus === 'offline' && repairKinds.includes(command.kind);
     if (!isOn(command.agentStatus) && !isRepair) {
@@ -157,7 +157,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     return this.send(command, composed.command);
   }
 
-  private async send(command: Claimed, wire: AgentCommand): Promise<DeliveryOutcome> {
+  private async send(command: Leased, wire: AgentCommand): Promise<DeliveryOutcome> {
     const body = JSON.stringify(wire);
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
     // A tunnel may accept the push and never answer. The worker may also be polling, so its waiting poll is notified
@@ -195,7 +195,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
    * Postpones the push and notifies a waiting poll of the worker. If no worker is connected to the tunnel, the tunnel
    * is not used again until the agent's next boot.
    */
-  private async leaveToPoll(command: Claimed, reason: string, deadEnd: boolean): Promise<DeliveryOutcome> {
+  private async leaveToPoll(command: Leased, reason: string, deadEnd: boolean): Promise<DeliveryOutcome> {
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
     if (deadEnd) await markTunnelUnreachable(this.database, command);
     const outcome = await this.postpone(command, 'unreachable', backoffMs, reason);
@@ -203,9 +203,9 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     return outcome;
   }
 
-  /** Schedules the next push, unless a result or an acknowledgement has arrived since the command was claimed. */
+  /** Schedules the next push, unless a result or an acknowledgement has arrived since the command was leased. */
   private async postpone(
-    command: Claimed,
+    command: Leased,
     outcome: DeliveryOutcome,
     delayMs: number,
     pushError: string | null,
@@ -221,7 +221,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     return outcome;
   }
 
-  private async handleMissingSecrets(command: Claimed, missing: string[]): Promise<DeliveryOutcome> {
+  private async handleMissingSecrets(command: Leased, missing: string[]): Promise<DeliveryOutcome> {
     if (command.kind === 'run') {
       await enqueueForLostSecret(this.database, command);
       return this.postpone(command, 'secret_missing', maxBackoffMs, missingSecretsText(missing));
@@ -234,7 +234,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
    * Ends the delivery of a command past its deadline. A run command is not failed but only no longer pushed, because
    * its job decides how the run ends.
    */
-  private async endDelivery(command: Claimed): Promise<DeliveryOutcome> {
+  private async endDelivery(command: Leased): Promise<DeliveryOutcome> {
     if (command.kind !== 'run') {
       const error = 'The agent did not accept the command in time.';
       await failCommand(this.database, command, { code: 'execution_timeout', error });

@@ -67,7 +67,7 @@ describe('the sweeps of agents, commands and orders', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('a command that another process is claiming is not pushed a second time', async () => {
+  it('a command that another process is leasing is not pushed a second time', async () => {
     const [id] = await commands(1, { deadline: '1 hour' });
     const delivery = harness.app.nest.get(CommandDelivery, { strict: false });
     const pushed = await besideLock(

@@ -2,7 +2,7 @@ import type { CommandKind } from '@muster/contracts';
 import { rowStatements, type Transaction } from '@muster/database';
 import { acceptRequestId, currentContext, newId, OpenSpan } from '@muster/platform';
 import { recordCommandActivity } from '@muster/machines';
-import { type CommandRow, nextPushAfterClaim } from '../command/command-row';
+import { type CommandRow, nextPushAfterLease } from '../command/command-row';
 import { type Requester, recordRequest } from '../ends/record-actions';
 
 export interface NewCommand {
@@ -31,7 +31,7 @@ export interface NewCommand {
  */
 export async function issueCommand(tx: Transaction, command: NewCommand): Promise<string> {
   const { organizationId, agentId, kind, requestedBy } = command;
-  const { id } = insertCommand(tx, command, { isClaimed: false });
+  const { id } = insertCommand(tx, command, { isLeased: false });
   // The activity of a run is recorded by its reports, so its commands record none.
   if (kind !== 'run' && kind !== 'stop_job') recordCommandActivity(tx, agentId, kind);
   if (requestedBy) recordRequest(tx, { organizationId, agentId }, { id, kind, requestedBy });
@@ -41,15 +41,15 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
 }
 
 /**
- * Inserts the command of a run as already claimed. The caller must deliver the command right after the commit. If the
- * caller does not, the sweep delivers the command when the claim ends.
+ * Inserts the command of a run as already leased. The caller must deliver the command right after the commit. If the
+ * caller does not, the sweep delivers the command when the lease ends.
  */
 export function issueRun(tx: Transaction, command: Omit<NewCommand, 'kind' | 'requestedBy'>): CommandRow {
   // No poll is notified here, because `push` notifies a waiting poll if it cannot deliver the command.
-  return insertCommand(tx, { ...command, kind: 'run' }, { isClaimed: true });
+  return insertCommand(tx, { ...command, kind: 'run' }, { isLeased: true });
 }
 
-function insertCommand(tx: Transaction, command: NewCommand, { isClaimed }: { isClaimed: boolean }): CommandRow {
+function insertCommand(tx: Transaction, command: NewCommand, { isLeased }: { isLeased: boolean }): CommandRow {
   const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId = null, deadline } = command;
   const id = newId();
   const { requestId, traceparent } = command.origin ?? currentContext() ?? {};
@@ -58,7 +58,7 @@ function insertCommand(tx: Transaction, command: NewCommand, { isClaimed }: { is
     requestId: requestId ?? acceptRequestId(null),
     traceparent: traceparent ?? beginTrace(tx, kind),
   };
-  tx.deferRow(isClaimed ? insertClaimed : insertUnclaimed, [
+  tx.deferRow(isLeased ? insertLeased : insertDue, [
     ...[id, organizationId, agentId, kind, JSON.stringify(payload), JSON.stringify(env), JSON.stringify(vaultKeys)],
     ...[jobId, deadline, row.requestId, row.traceparent],
   ]);
@@ -75,8 +75,8 @@ const commandRow = {
   ...{ id: 'uuid', organization_id: 'uuid', agent_id: 'uuid', kind: 'text', payload: 'jsonb', env: 'jsonb' },
   ...{ vault_keys: 'jsonb', job_id: 'uuid', deadline: 'timestamptz', request_id: 'text', traceparent: 'text' },
 };
-const insertClaimed = rowStatements('issue_run', commandRow, insertSql(`${nextPushAfterClaim}, 1`));
-const insertUnclaimed = rowStatements('issue_command', commandRow, insertSql('muster_now(), 0'));
+const insertLeased = rowStatements('issue_run', commandRow, insertSql(`${nextPushAfterLease}, 1`));
+const insertDue = rowStatements('issue_command', commandRow, insertSql('muster_now(), 0'));
 
 /** Starts a new trace for a command that no request caused, such as the stop of a run that exceeded its time limit. */
 function beginTrace(tx: Transaction, kind: CommandKind): string {

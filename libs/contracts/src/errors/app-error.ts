@@ -34,7 +34,7 @@ export function noSuch(what: string): AppError {
   return new AppError('not_found', { detail: `There is no such ${what}.` });
 }
 
-/** Creates the error for an agent that does not exist; agents have an error code of their own. */
+/** Creates the error for an agent that does not exist; agents have a separate error code. */
 export function noSuchAgent(): AppError {
   return new AppError('agent_not_found', { detail: 'There is no such agent.' });
 }

@@ -24,8 +24,7 @@ const isFree = `(reported_cost_micros IS NULL AND NOT EXISTS (SELECT FROM ai_usa
 
 /**
  * Cancels jobs that were never dispatched, with the same effects as finishJob and a cost of 0. The number of statements
- * grows only with the number of agents, because each agent's timeline gets one statement. Returns the number of
- * cancelled jobs.
+ * does not depend on the number of jobs or agents. Returns the number of cancelled jobs.
  */
 export async function cancelWaitingJobs(
   tx: Transaction,

@@ -40,10 +40,20 @@ export function allConditions(filter: JobFilters, placed: Placed): string[] {
   return [...timeAndTextConditions(filter, placed), ...equalityConditions(filter, requestedRanges(filter), placed)];
 }
 
-function timeAndTextConditions({ from, to, q, error, variable, cause }: JobFilters, placed: Placed): string[] {
+/** Returns the conditions on the time of the end. No run that has not ended meets any of them. */
+export function endConditions({ endedFrom, endedTo }: JobFilters, placed: Placed): string[] {
+  return [
+    ...(endedFrom ? [`finished_at >= ${placed(endedFrom)}`] : []),
+    ...(endedTo ? [`finished_at < ${placed(endedTo)}`] : []),
+  ];
+}
+
+function timeAndTextConditions(filter: JobFilters, placed: Placed): string[] {
+  const { from, to, q, error, variable, cause } = filter;
   return [
     ...(from ? [`queued_at >= ${placed(from)}`] : []),
     ...(to ? [`queued_at < ${placed(to)}`] : []),
+    ...endConditions(filter, placed),
     ...(q ? [isUuid(q) ? `id = ${placed(q)}` : containsTextSql(placed(q))] : []),
     ...(error ? [hasPartSql('error', placed(error))] : []),
     ...(variable ? [hasVariable(variable, placed)] : []),

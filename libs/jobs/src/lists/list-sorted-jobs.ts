@@ -1,7 +1,7 @@
 import type { JobSort } from '@muster/contracts';
 import { afterPositionSql, type Database, sortKeyTextSql, pageWithinSql, scanWithinSql } from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
-import { allConditions, type JobFilters, rangeOf, rowConditions } from './job-filters';
+import { allConditions, endConditions, type JobFilters, rangeOf, rowConditions } from './job-filters';
 import { jobBytesSql, jobColumns, jobSource, type ListedJob } from './job-row';
 
 /** A job of the list with the page information that the statement returns. */
@@ -91,6 +91,8 @@ export async function listSortedJobs(
   const valued = isBehind ? [] : await readPage(database, organizationId, request, rowsByIndex(order));
   const isCut = valued.length > page.limit || (valued[0]?.pageRows ?? 0) > valued.length;
   if (isCut || valued.at(-1)?.scanEnd) return valued;
+  // Runs without the value have not ended, and none of them would match.
+  if (order.key === 'finished_at' && (request.filter.endedFrom || request.filter.endedTo)) return valued;
   const remaining = { ...request, page: { limit: page.limit - valued.length, after: isBehind ? page.after : null } };
   const others = await readPage(database, organizationId, remaining, rowsWithoutValue(order));
   return joinParts(valued, others);
@@ -125,6 +127,7 @@ function rowsByIndex({ source, key, id, type, rows }: Order): Listing {
   return ({ filter, after, descends, limit, placed }) => {
     const owner = source === 'job' ? 'organization_id' : 'r.organization_id';
     const within = [`${owner} = $1`, `${key} IS NOT NULL`];
+    if (key === 'finished_at') within.push(...endConditions(filter, placed));
     if (after) {
       within.push(
         `(${key}, ${id}) ${afterOperator(descends)} (${placed(after.value)}::${type}, ${placed(after.id)}::uuid)`,

@@ -8,9 +8,10 @@ export const runEnded = 'a run ended';
 /** Exempts an agent from idle stop, or ends the exemption. */
 export async function setIdleExempt(tx: Transaction, caller: Principal, id: string, exempt: boolean): Promise<void> {
   const [agent] = await tx.query<{ before: AgentEntity['idleAutoStopExempt'] }>(
-    `UPDATE agent SET idle_auto_stop_exempt = $3 FROM agent AS was
-     WHERE was.id = agent.id AND agent.id = $1 AND agent.organization_id = $2
-     RETURNING was.idle_auto_stop_exempt AS before`,
+    // The subquery locks the row, so that the audit row has the value that a concurrent change has set.
+    `UPDATE agent SET idle_auto_stop_exempt = $3
+     FROM (SELECT id, idle_auto_stop_exempt FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE) AS was
+     WHERE was.id = agent.id RETURNING was.idle_auto_stop_exempt AS before`,
     [id, caller.organizationId, exempt],
   );
   if (!agent) throw noSuchAgent();

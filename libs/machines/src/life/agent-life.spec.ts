@@ -161,7 +161,7 @@ describe('an agent’s life', () => {
       gone: ({ agentId }) =>
         handleMissingMachine(
           fixture.db,
-          { place: { provider: 'http', name: 'p' } as never, agentId, listed: Math.random() < 0.2 },
+          { location: { provider: 'http', name: 'p' } as never, agentId, listed: Math.random() < 0.2 },
           { confirmMs: 0, onTerminated: endCommands },
         ),
       planeFails: () => Promise.resolve((fixture.plane.behaviour = 'fails')),

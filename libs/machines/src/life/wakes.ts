@@ -124,7 +124,7 @@ export async function cancelWake(
   recordFailedWake(tx, { organizationId, agentId, eventType: 'wake_failed', reason, status });
 }
 
-/** Records that a wake failed and that the agent's status stays as it is. */
+/** Records that a wake failed and that the agent's status does not change. */
 export function recordFailedWake(
   tx: Transaction,
   failed: {

@@ -21,7 +21,7 @@ import { cancelWake } from '../life/wakes';
 
 /** Executes one step of the order that follows from an agent's status: stopping, rebooting or terminated. */
 export async function executeOrder(parts: MachineParts, agentId: string, limits: ControlLimits): Promise<void> {
-  const order = await parts.database.transaction('system', (tx) => claim(tx, agentId));
+  const order = await parts.database.transaction('system', (tx) => leaseOrder(tx, agentId));
   if (!order) return;
   switch (order.status) {
     case 'stopping':
@@ -42,10 +42,10 @@ const ordered = ['stopping', 'rebooting', 'terminated'];
 const logger = new Logger('machines');
 
 /**
- * Claims the agent's order for the duration of one attempt. Returns null if there is no order or another process
+ * Leases the agent's order for the duration of one attempt. Returns null if there is no order or another process
  * executes it.
  */
-async function claim(tx: Transaction, agentId: string): Promise<Order | null> {
+async function leaseOrder(tx: Transaction, agentId: string): Promise<Order | null> {
   const [agent] = await tx.query<Omit<Order, OrderRowField>>(
     `SELECT ${machineColumns}, extract(epoch FROM muster_now() - a.status_since)::float8 * 1000 AS for_ms,
             a.status_source, a.previous_status, a.last_seen IS NULL AND a.vm_state IS NULL AS never_seen, a.drain

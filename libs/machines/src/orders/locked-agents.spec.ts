@@ -1,4 +1,4 @@
-import { AccessModule } from '@muster/access';
+import { AccessModule, type Principal } from '@muster/access';
 import type { AgentStatus } from '@muster/contracts';
 import { type AgentEntity, DatabaseModule, type Transaction } from '@muster/database';
 import { Clock, newId } from '@muster/platform';
@@ -6,6 +6,7 @@ import { behindLock, type Harness, makeAgent, makeOrganization, startHarness } f
 import { StorageConfig } from '@muster/storage';
 import { KeyRing, VaultModule } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
+import { setIdleExempt } from '../activity/activity';
 import { moveAgent } from '../life/move-agent';
 import { recordWakeBlocked, requestWake } from '../life/wakes';
 import { beginRecovery } from '../recovery/begin-recovery';
@@ -177,5 +178,17 @@ describe('an agent that is changed while other code waits for its row', () => {
       (tx) => openWake(tx, agentId),
     );
     expect(await statusOf(agentId)).toBe('starting');
+  });
+
+  it('the audit row of an idle exemption has the value that another change set while the request waited', async () => {
+    const agentId = await agentAt('online');
+    const caller = { kind: 'user', id: newId(), organizationId } as Principal;
+    await changing(
+      agentId,
+      () => within((tx) => setIdleExempt(tx, caller, agentId, false)),
+      'UPDATE agent SET idle_auto_stop_exempt = true WHERE id = $1',
+    );
+    const rows = await sql('SELECT changes FROM audit_entry WHERE target_id = $1', agentId);
+    expect(rows).toEqual([{ changes: { idleAutoStopExempt: [true, false] } }]);
   });
 });

@@ -39,7 +39,7 @@ export function decideWakeStep({ open, due, over, agentStatus }: WakeFacts): Wak
   return agentStatus === 'stopping' || agentStatus === 'rebooting' ? 'later' : 'try';
 }
 
-interface Claimed extends MachineRow, Pick<AgentWakeEntity, 'attempt' | 'error'> {
+interface LeasedWake extends MachineRow, Pick<AgentWakeEntity, 'attempt' | 'error'> {
   wakeId: string;
   step: WakeStep;
   /** Milliseconds until the deadline of the wake. */
@@ -57,25 +57,25 @@ const describeLimitMs = 2000;
  * lock what to do.
  */
 export async function wakeMachine(parts: MachineParts, wakeId: string): Promise<WakeStep> {
-  const claimed = await parts.database.transaction('system', (tx) => claim(tx, wakeId));
-  if (!claimed) return 'none';
-  if (claimed.step === 'try') {
+  const leased = await parts.database.transaction('system', (tx) => leaseWake(tx, wakeId));
+  if (!leased) return 'none';
+  if (leased.step === 'try') {
     // A start that takes longer than the deadline finds the wake already closed.
-    const done = tryToStart(parts, claimed).then(() => true);
-    if (!(await within(claimed.leftMs, done, () => false))) await expire(parts, claimed);
+    const done = tryToStart(parts, leased).then(() => true);
+    if (!(await within(leased.leftMs, done, () => false))) await expire(parts, leased);
   }
-  if (claimed.step === 'expire') await expire(parts, claimed);
-  return claimed.step;
+  if (leased.step === 'expire') await expire(parts, leased);
+  return leased.step;
 }
 
-async function claim(tx: Transaction, wakeId: string): Promise<Claimed | null> {
+async function leaseWake(tx: Transaction, wakeId: string): Promise<LeasedWake | null> {
   const [agent] = await tx.query<MachineRow>(
     `SELECT ${machineColumns} FROM agent a WHERE a.id = (SELECT agent_id FROM agent_wake WHERE id = $1) FOR UPDATE`,
     [wakeId],
     'wake_agent',
   );
   if (!agent) return null;
-  const [wake] = await tx.query<Omit<WakeFacts, 'agentStatus'> & Pick<Claimed, 'attempt' | 'error' | 'leftMs'>>(
+  const [wake] = await tx.query<Omit<WakeFacts, 'agentStatus'> & Pick<LeasedWake, 'attempt' | 'error' | 'leftMs'>>(
     `SELECT state = 'open' AS open, next_try_at <= muster_now() AS due, deadline <= muster_now() AS over, attempt, error,
             extract(epoch FROM deadline - muster_now())::float8 * 1000 AS left_ms
      FROM agent_wake WHERE id = $1 FOR UPDATE`,
@@ -117,22 +117,22 @@ async function wasSilentBefore(tx: Transaction, agentId: string, wakeId: string)
   return before?.silent ?? false;
 }
 
-async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> {
+async function tryToStart(parts: MachineParts, leased: LeasedWake): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
-  const { wakeId, attempt, wasSilent } = claimed;
-  const provider = machines.get(claimed.provider);
-  const machine = machineOf(claimed, keyRing, clock);
+  const { wakeId, attempt, wasSilent } = leased;
+  const provider = machines.get(leased.provider);
+  const machine = machineOf(leased, keyRing, clock);
   try {
     // An earlier attempt may have started the machine although its answer was lost, so the machine's state is read
     // first.
     const known = attempt > 1 || wasSilent ? await describeWithin(provider, machine, describeLimitMs) : null;
-    const withLease = (work: () => Promise<void>) => holdLease(() => renewClaim(parts, claimed), work, leaseMs / 3);
-    if (wasSilent && known?.state === 'running') await withLease(() => rebootSilent(parts, claimed));
+    const withLease = (work: () => Promise<void>) => holdLease(() => renewLease(parts, leased), work, leaseMs / 3);
+    if (wasSilent && known?.state === 'running') await withLease(() => rebootSilent(parts, leased));
     else if (known?.state !== 'running' && known?.state !== 'starting') await withLease(() => provider.start(machine));
   } catch (error) {
     const reason = error instanceof MachineError ? error.message : `Starting failed: ${(error as Error).message}`;
     if (error instanceof MachineError && error.permanent) {
-      return finishFailedWake(parts, claimed, { state: 'failed', eventType: 'wake_failed', reason });
+      return finishFailedWake(parts, leased, { state: 'failed', eventType: 'wake_failed', reason });
     }
     const delayMs = Math.min(firstRetryMs * 2 ** (attempt - 1), maxRetryMs);
     await database.query(
@@ -152,8 +152,8 @@ async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> 
 }
 
 /** Reboots a machine that is on but does not report, because starting it again would change nothing. */
-async function rebootSilent({ database, machines, keyRing, clock }: MachineParts, claimed: Claimed): Promise<void> {
-  const { organizationId, agentId } = claimed;
+async function rebootSilent({ database, machines, keyRing, clock }: MachineParts, leased: LeasedWake): Promise<void> {
+  const { organizationId, agentId } = leased;
   // The current boot is marked as ended before the reboot. If the old boot reports now, it gets no work and must
   // handshake with a new boot id.
   await database.query(
@@ -161,7 +161,7 @@ async function rebootSilent({ database, machines, keyRing, clock }: MachineParts
     `UPDATE agent SET ended_boots = ${endedBootsSql('agent')} WHERE id = $1 AND status = 'starting'`,
     [agentId],
   );
-  await machines.get(claimed.provider).reboot(machineOf(claimed, keyRing, clock));
+  await machines.get(leased.provider).reboot(machineOf(leased, keyRing, clock));
   await database.transaction('system', async (tx) => {
     const message = 'The machine is on but did not report after the previous wake; it is being rebooted';
     appendTimeline(tx, { organizationId, agentId }, [
@@ -170,8 +170,8 @@ async function rebootSilent({ database, machines, keyRing, clock }: MachineParts
   });
 }
 
-/** Renews the process's claim on the wake, unless another process has taken over the wake. */
-async function renewClaim({ database }: MachineParts, { wakeId, attempt }: Claimed): Promise<void> {
+/** Renews the process's lease of the wake, unless another process has taken over the wake. */
+async function renewLease({ database }: MachineParts, { wakeId, attempt }: LeasedWake): Promise<void> {
   await database.query(
     'system',
     `UPDATE agent_wake SET next_try_at = LEAST(deadline, muster_now() + $3 * interval '1 millisecond')
@@ -181,10 +181,10 @@ async function renewClaim({ database }: MachineParts, { wakeId, attempt }: Claim
   );
 }
 
-async function expire(parts: MachineParts, claimed: Claimed): Promise<void> {
-  const { error } = claimed;
-  if (error) return finishFailedWake(parts, claimed, { state: 'failed', eventType: 'wake_failed', reason: error });
-  return finishFailedWake(parts, claimed, {
+async function expire(parts: MachineParts, leased: LeasedWake): Promise<void> {
+  const { error } = leased;
+  if (error) return finishFailedWake(parts, leased, { state: 'failed', eventType: 'wake_failed', reason: error });
+  return finishFailedWake(parts, leased, {
     state: 'timeout',
     eventType: 'wake_timeout',
     reason: 'The machine did not report in time.',
@@ -193,20 +193,16 @@ async function expire(parts: MachineParts, claimed: Claimed): Promise<void> {
 
 async function finishFailedWake(
   parts: MachineParts,
-  claimed: Claimed,
+  leased: LeasedWake,
   end: { state: 'failed' | 'timeout'; eventType: WakeEnd; reason: string },
 ): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
-  const { wakeId, agentId } = claimed;
-  const found = await describeWithin(
-    machines.get(claimed.provider),
-    machineOf(claimed, keyRing, clock),
-    describeLimitMs,
-  );
+  const { wakeId, agentId } = leased;
+  const found = await describeWithin(machines.get(leased.provider), machineOf(leased, keyRing, clock), describeLimitMs);
   await database.transaction('system', async (tx) => {
     await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
     if (!(await endWake(tx, agentId, { state: end.state, error: end.reason, wakeId }))) return;
-    await endFailedWake(tx, claimed, { ...end, found: found?.state ?? null, ip: found?.ip ?? null });
+    await endFailedWake(tx, leased, { ...end, found: found?.state ?? null, ip: found?.ip ?? null });
   });
 }
 

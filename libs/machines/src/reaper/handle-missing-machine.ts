@@ -2,7 +2,7 @@ import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { moveAgent } from '../life/move-agent';
 import { appendTimeline } from '@muster/timeline';
 import { decideGone, type Finding, isConfirmed } from './decide-machines';
-import type { Place } from './survey-place';
+import type { MachineLocation } from './survey-location';
 
 export interface MissingMachineOptions {
   confirmMs: number;
@@ -13,7 +13,7 @@ export interface MissingMachineOptions {
 /** Handles one agent whose provider does not have its machine. */
 export function handleMissingMachine(
   database: Database,
-  missing: { place: Place; agentId: string; listed: boolean },
+  missing: { location: MachineLocation; agentId: string; listed: boolean },
   options: MissingMachineOptions,
 ): Promise<'none' | 'known' | 'found' | 'terminated' | 'offline'> {
   return database.transaction('system', (tx) => decide(tx, missing, options));
@@ -21,7 +21,7 @@ export function handleMissingMachine(
 
 async function decide(
   tx: Transaction,
-  { place, agentId, listed }: { place: Place; agentId: string; listed: boolean },
+  { location, agentId, listed }: { location: MachineLocation; agentId: string; listed: boolean },
   { confirmMs, onTerminated }: MissingMachineOptions,
 ): Promise<'none' | 'known' | 'found' | 'terminated' | 'offline'> {
   const [agent] = await tx.query<
@@ -42,7 +42,7 @@ async function decide(
     `INSERT INTO machine_finding AS f (kind, provider, place, ref, agent_id, reason) VALUES ('gone', $1, $2, $3, $5, $4)
      ON CONFLICT (kind, provider, place, ref) DO UPDATE SET last_seen_at = muster_now(), reason = excluded.reason
      RETURNING first_seen_at, acted_at, xmax = 0 AS is_new`,
-    [place.provider, place.name, agentId, reason, agentId],
+    [location.provider, location.name, agentId, reason, agentId],
     'reaper_missed',
   );
   if (finding!.isNew) {

@@ -5,7 +5,7 @@ import type { ListedMachine, Machine, MachineProvider } from '@muster/vm';
 import { Logger } from '@nestjs/common';
 import { appendTimeline } from '@muster/timeline';
 import { decideOrphan, type Finding, isConfirmed } from './decide-machines';
-import { isMachineOf, type Place, withinLimit } from './survey-place';
+import { isMachineOf, type MachineLocation, withinLimit } from './survey-location';
 
 export interface OrphanLimits {
   confirmMs: number;
@@ -26,20 +26,20 @@ const logger = new Logger('reaper');
 export async function handleOrphan(
   database: Database,
   provider: MachineProvider,
-  { place, found }: { place: Place; found: ListedMachine },
+  { location, found }: { location: MachineLocation; found: ListedMachine },
   limits: OrphanLimits,
 ): Promise<Step | 'stopped' | 'failed'> {
-  const decided = await database.transaction('system', (tx) => decide(tx, { place, found }, provider, limits));
+  const decided = await database.transaction('system', (tx) => decide(tx, { location, found }, provider, limits));
   if (decided.step !== 'stop') return decided.step;
   const { owner, reason } = decided;
-  const subject = `${place.provider} machine ${found.ref}`;
+  const subject = `${location.provider} machine ${found.ref}`;
   try {
-    await withinLimit(limits.signal, stopLimitMs, provider.stop(machineOfOrphan(place.asking, found)));
+    await withinLimit(limits.signal, stopLimitMs, provider.stop(machineOfOrphan(location.asking, found)));
   } catch (error) {
     const message = (error as Error).message;
     logger.error(`could not stop ${subject} (${reason}): ${message}`);
     await database.transaction('system', async (tx) => {
-      await tx.execute(`UPDATE machine_finding SET acted_at = NULL ${whereOrphan}`, keyOf(place, found));
+      await tx.execute(`UPDATE machine_finding SET acted_at = NULL ${whereOrphan}`, keyOf(location, found));
       recordOnTimeline(
         tx,
         owner,
@@ -67,35 +67,35 @@ const whereOrphan = `WHERE kind = 'orphan' AND provider = $1 AND place = $2 AND 
 /** Decides about the machine under a lock, so that only one replica at a time does, and with the current rows. */
 async function decide(
   tx: Transaction,
-  { place, found }: { place: Place; found: ListedMachine },
+  { location, found }: { location: MachineLocation; found: ListedMachine },
   provider: MachineProvider,
   { confirmMs, stops }: OrphanLimits,
 ): Promise<{ step: Step; reason: string; owner: Owner | null }> {
   const none = { reason: '', owner: null };
-  if (!(await tryLock(tx, 'reaper', place.provider, place.name, found.ref))) return { step: 'known', ...none };
+  if (!(await tryLock(tx, 'reaper', location.provider, location.name, found.ref))) return { step: 'known', ...none };
   if (provider.isShared && !(await hasOrganizationTag(tx, found))) return { step: 'not ours', ...none };
   const agentId = found.agentId && isUuid(found.agentId) ? found.agentId : null;
   const rows = await tx.query<Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>>(
     `SELECT a.id AS agent_id, a.organization_id, a.status, a.provider_ref, a.provider_config,
             EXISTS (SELECT FROM agent_control c WHERE c.agent_id = a.id AND a.status = 'terminated') AS ending
      FROM agent a WHERE a.provider = $1 AND (a.id = $2 OR a.provider_ref = ANY($3))`,
-    [place.provider as AgentProvider, agentId, [found.ref, ...(found.id ? containerNames(found.id) : [])]],
+    [location.provider as AgentProvider, agentId, [found.ref, ...(found.id ? containerNames(found.id) : [])]],
     'reaper_owner',
   );
   const here = (row: Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>) =>
-    provider.placeOf!({ ...row, sign: place.asking.sign }) === place.name;
+    provider.placeOf!({ ...row, sign: location.asking.sign }) === location.name;
   const isOwned = rows.some((row) => row.status !== 'terminated' && isMachineOf(provider, found, row) && here(row));
   const isClaimed = (row: Claimed) => !provider.isShared || row.organizationId === found.organizationId;
   const claimed = rows.find((row) => row.agentId === agentId && isClaimed(row)) ?? null;
   const [clock] = await tx.query<{ now: Date }>('SELECT muster_clock() AS now');
   const { now } = clock!;
   const reason = decideOrphan(found, { isOwned, claimed }, now);
-  const key = keyOf(place, found);
+  const key = keyOf(location, found);
   if (!reason) {
     await tx.execute(`DELETE FROM machine_finding ${whereOrphan}`, key);
     return { step: 'owned', ...none };
   }
-  // A place's report about the agent of another organization is not recorded on that agent's timeline.
+  // A location's report about the agent of another organization is not recorded on that agent's timeline.
   const owner =
     claimed && agentId && here({ ...claimed, agentId }) ? { organizationId: claimed.organizationId, agentId } : null;
   const [finding] = await tx.query<Finding & { isNew: boolean }>(
@@ -107,7 +107,9 @@ async function decide(
   );
   const { isNew } = finding!;
   if (isNew) {
-    logger.warn(`found ${place.provider} machine ${found.ref} at ${place.name} in the state ${found.state}: ${reason}`);
+    logger.warn(
+      `found ${location.provider} machine ${found.ref} at ${location.name} in the state ${found.state}: ${reason}`,
+    );
     recordOnTimeline(
       tx,
       owner,
@@ -138,8 +140,8 @@ function recordOnTimeline(tx: Transaction, owner: Owner | null, level: 'warn' | 
   if (owner) appendTimeline(tx, owner, [{ kind: 'provisioning', source: 'watchdog', level, message }]);
 }
 
-function keyOf(place: Place, { ref }: ListedMachine): string[] {
-  return [place.provider, place.name, ref];
+function keyOf(location: MachineLocation, { ref }: ListedMachine): string[] {
+  return [location.provider, location.name, ref];
 }
 
 /** Returns the long id of a container and the short form that Docker usually shows. */

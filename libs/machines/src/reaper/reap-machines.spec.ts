@@ -249,7 +249,7 @@ describe('the reaper', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('the reaper leaves an agent as it is while a report of its machine is being stored', async () => {
+  it('the reaper does not change an agent while a report of its machine is being stored', async () => {
     const { id } = await agentOf('i-1', 'offline');
     await pass();
     await elapse();
@@ -274,7 +274,7 @@ describe('the reaper', () => {
     expect(await findings()).toEqual([]);
   });
 
-  describe('at a shared place', () => {
+  describe('at a shared location', () => {
     it('the reaper ignores machines without the tag of an organization of this service', async () => {
       const { id } = await agentOf('i-1', 'terminated');
       const other = await makeOrganization(db);

@@ -5,7 +5,7 @@ import type { ListedMachine, Machine, Machines } from '@muster/vm';
 import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
 import { handleMissingMachine, type MissingMachineOptions } from './handle-missing-machine';
 import { handleOrphan } from './handle-orphan';
-import { isMachineOf, type Place, type Survey, surveyPlace } from './survey-place';
+import { isMachineOf, type MachineLocation, type Survey, surveyLocation } from './survey-location';
 
 export interface ReaperParts {
   database: Database;
@@ -35,7 +35,7 @@ interface Tally {
   round: Round;
 }
 
-/** Time for which a place is still checked after its last agent was terminated. */
+/** Time for which a location is still checked after its last agent was terminated. */
 const rememberedFor = '30 days';
 const listable = ['local', 'http', 'ec2', 'docker'];
 const concurrency = 4;
@@ -59,14 +59,14 @@ export async function reapMachines(
     goneOffline: 0,
     failed: 0,
   };
-  const places = await findPlaces(parts);
+  const locations = await findLocations(parts);
   const work = async () => {
-    for (let place = places.pop(); place && !limits.signal.aborted; place = places.pop()) {
-      await reapPlace(parts, place, limits, { counts, round });
+    for (let location = locations.pop(); location && !limits.signal.aborted; location = locations.pop()) {
+      await reapLocation(parts, location, limits, { counts, round });
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));
-  // Deletes what was found at places (such as an EC2 region) that are no longer checked, and about terminated agents.
+  // Deletes the findings at locations that are no longer checked (such as an EC2 region), and about terminated agents.
   await parts.database.query(
     'system',
     `DELETE FROM machine_finding f
@@ -78,7 +78,7 @@ export async function reapMachines(
   return counts;
 }
 
-async function findPlaces({ database, machines, keyRing, clock }: ReaperParts): Promise<Place[]> {
+async function findLocations({ database, machines, keyRing, clock }: ReaperParts): Promise<MachineLocation[]> {
   const rows = await database.query<MachineRow>(
     'system',
     `SELECT ${machineColumns} FROM agent a
@@ -87,62 +87,62 @@ async function findPlaces({ database, machines, keyRing, clock }: ReaperParts): 
     [listable, rememberedFor],
     'reaper_agents',
   );
-  const places = new Map<string, Place>();
-  const add = (provider: string, machine: Machine): Place | null => {
+  const locations = new Map<string, MachineLocation>();
+  const add = (provider: string, machine: Machine): MachineLocation | null => {
     const name = machines.get(provider).placeOf?.(machine) ?? null;
     if (name === null) return null;
     const key = `${provider} ${name}`;
-    const place = places.get(key) ?? { provider, name, asking: machine, living: [] };
-    places.set(key, place);
-    return place;
+    const location = locations.get(key) ?? { provider, name, asking: machine, living: [] };
+    locations.set(key, location);
+    return location;
   };
   for (const row of rows) {
     const machine = machineOf(row, keyRing, clock);
-    const place = add(row.provider, machine);
-    if (row.status !== 'terminated') place?.living.push({ ...row, machine });
+    const location = add(row.provider, machine);
+    if (row.status !== 'terminated') location?.living.push({ ...row, machine });
   }
-  // The places of this deployment itself (local workers and Docker) are checked even if they have no agent.
+  // The locations of this deployment itself (local workers and Docker) are checked even if they have no agent.
   const home = { agentId: nilId, organizationId: nilId, providerRef: null, providerConfig: {}, sign: () => '' };
   for (const provider of ['local', 'docker']) add(provider, home);
-  return [...places.values()];
+  return [...locations.values()];
 }
 
-async function reapPlace(
+async function reapLocation(
   parts: ReaperParts,
-  place: Place,
+  location: MachineLocation,
   { confirmMs, stopsOrphans: stops, signal, onTerminated }: ReaperLimits,
   { counts, round }: Tally,
 ): Promise<void> {
   const { database, machines } = parts;
-  const provider = machines.get(place.provider);
+  const provider = machines.get(location.provider);
   const [{ began } = { began: new Date(0) }] = await database.query<{ began: Date }>(
     'system',
     'SELECT muster_now() AS began',
   );
   let survey: Survey;
   try {
-    survey = await surveyPlace(provider, place, { signal });
+    survey = await surveyLocation(provider, location, { signal });
   } catch (error) {
-    // If a place does not answer, its findings stay unchanged.
+    // If the provider does not answer, what was recorded about the machines at this location stays unchanged.
     counts.silentPlaces += 1;
-    round.fail(`${place.provider} at ${place.name}`, error);
+    round.fail(`${location.provider} at ${location.name}`, error);
     return;
   }
   counts.places += 1;
-  const owners = new Map(place.living.map((agent) => [agent.providerRef ?? agent.agentId, agent]));
+  const owners = new Map(location.living.map((agent) => [agent.providerRef ?? agent.agentId, agent]));
   const isOwned = (found: ListedMachine) => {
     const named = owners.get(found.ref);
     return (
       (named !== undefined && isMachineOf(provider, found, named)) ||
-      place.living.some((agent) => isMachineOf(provider, found, agent))
+      location.living.some((agent) => isMachineOf(provider, found, agent))
     );
   };
   const unowned = survey.machines?.filter(
     (found) => found.agentId !== null && found.state !== 'gone' && !isOwned(found),
   );
   for (const found of unowned ?? []) {
-    await handleRow({ counts, round }, `${place.provider} machine ${found.ref}`, async () => {
-      const step = await handleOrphan(database, provider, { place, found }, { confirmMs, stops, signal });
+    await handleRow({ counts, round }, `${location.provider} machine ${found.ref}`, async () => {
+      const step = await handleOrphan(database, provider, { location, found }, { confirmMs, stops, signal });
       if (step === 'found') counts.orphansFound += 1;
       if (step === 'stopped') counts.orphansStopped += 1;
       if (step === 'failed') counts.failed += 1;
@@ -150,7 +150,7 @@ async function reapPlace(
   }
   for (const { agentId, listed } of survey.gone) {
     await handleRow({ counts, round }, `agent ${agentId}`, async () => {
-      const step = await handleMissingMachine(database, { place, agentId, listed }, { confirmMs, onTerminated });
+      const step = await handleMissingMachine(database, { location, agentId, listed }, { confirmMs, onTerminated });
       if (step === 'found') counts.goneFound += 1;
       if (step === 'terminated') counts.goneTerminated += 1;
       if (step === 'offline') counts.goneOffline += 1;
@@ -163,7 +163,7 @@ async function reapPlace(
     `DELETE FROM machine_finding
      WHERE provider = $1 AND place = $2 AND last_seen_at < $3
        AND (kind = 'orphan' AND NOT ref = ANY($4) OR kind = 'gone' AND ref = ANY($5))`,
-    [place.provider, place.name, began, unowned?.map(({ ref }) => ref) ?? null, survey.there],
+    [location.provider, location.name, began, unowned?.map(({ ref }) => ref) ?? null, survey.there],
     'forget_seen',
   );
 }

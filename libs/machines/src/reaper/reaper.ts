@@ -45,7 +45,7 @@ export class Reaper {
     for (const kind of ['orphan', 'gone']) {
       this.metrics.machineFindings.set({ kind }, rows.find((row) => row.kind === kind)?.count ?? 0);
     }
-    // The number of checked places is reported as 0, so that a round without findings counts as quiet.
+    // The number of checked locations is reported as 0, so that a round without findings counts as quiet.
     return { ...counts, places: 0 };
   }
 

@@ -1,5 +1,5 @@
 import type { TerminalJobStatus } from '@muster/contracts';
-import { type RowStatement, type Transaction, transposed } from '@muster/database';
+import { rowStatements, type Transaction, transposed } from '@muster/database';
 import { monthOf } from './billing-gate';
 
 export interface EndedRun {
@@ -18,25 +18,17 @@ export function recordRuns(tx: Transaction, organizationId: string, runs: EndedR
   if (runs.length === 0) return;
   tx.measure(({ runsEnded }) => runs.forEach(({ outcome }) => runsEnded.inc({ outcome })));
   const rows = runs.map((run) => [organizationId, ...columnsOf(run)]);
-  if (rows.length === 1) tx.deferRow(runEvents, rows[0]!);
-  else tx.defer(runEvents.many.text, transposed(rows), runEvents.many.name);
+  tx.deferRows(runEvents, rows);
 }
 
-const insertRuns = (from: string) => `
+const runEvents = rowStatements(
+  'record_run',
+  { organization_id: 'uuid', job_id: 'uuid', month: 'date', outcome: 'text', run_ms: 'bigint', at: 'timestamptz' },
+  (rows) => `
   INSERT INTO usage_event (organization_id, job_id, kind, month, outcome, run_ms, at, counted)
-  SELECT r.organization_id, r.job_id, 'run', r.month, r.outcome, r.run_ms, r.at, false
-  FROM ${from} AS r (organization_id, job_id, month, outcome, run_ms, at)
-  ON CONFLICT (job_id, kind, revision) DO NOTHING`;
-const runEvents: RowStatement = {
-  one: {
-    name: 'record_run',
-    text: insertRuns('(VALUES ($1::uuid, $2::uuid, $3::date, $4::text, $5::bigint, $6::timestamptz))'),
-  },
-  many: {
-    name: 'record_runs',
-    text: insertRuns('unnest($1::uuid[], $2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::timestamptz[])'),
-  },
-};
+  SELECT input.organization_id, input.job_id, 'run', input.month, input.outcome, input.run_ms, input.at, false FROM ${rows}
+  ON CONFLICT (job_id, kind, revision) DO NOTHING`,
+);
 
 export const manyRuns = 'unnest($2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::timestamptz[])';
 

@@ -108,8 +108,8 @@ export class Agents extends Resource {
     const { commandId } = await agentCommandsRunSnippet({ ...this.with(call), path: { id }, body });
     for (let waitMs = 150; ; waitMs = Math.min(2000, waitMs * 1.5)) {
       const { signal } = this.with(call);
-      const said = await agentCommandsStatus({ client: this.client, signal, path: { id }, query: { commandId } });
-      if (said.status !== 'pending') return said;
+      const command = await agentCommandsStatus({ client: this.client, signal, path: { id }, query: { commandId } });
+      if (command.status !== 'pending') return command;
       await sleep(waitMs, signal);
     }
   }

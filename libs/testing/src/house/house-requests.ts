@@ -26,6 +26,8 @@ export function listRequests(organization: LargeOrganization, now = new Date()):
         ...[scheduleIds.usual, scheduleIds.rare].map((id) => `scheduleId=${id}`),
         `batchId=${batchId}`,
         ...times,
+        `endedFrom=${day(11)}&endedTo=${day(10)}`,
+        `endedFrom=${day(11)}&endedTo=${day(10)}&sort=-finishedAt`,
         `status=cancelled&agentId=${agentIds.busy}`,
         `status=cancelled&workflowId=${workflowIds.usual}`,
         `status=cancelled&scheduleId=${scheduleIds.usual}`,

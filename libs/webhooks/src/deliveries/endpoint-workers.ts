@@ -28,7 +28,7 @@ interface EndpointState {
   /** Whether deliveries may have become due since the workers last checked. */
   isNotified: boolean;
   fails: boolean;
-  /** Whether the endpoint is a channel for people; null until its first claim. */
+  /** Whether the endpoint is a channel for people; null until its first delivery is leased. */
   isForPeople: boolean | null;
 }
 

@@ -35,7 +35,7 @@ describe('claimMessage', () => {
     expect(events.map(({ body }) => body)).toEqual(Array.from({ length: 20 }, () => '{"is":"whole"}'));
   });
 
-  it('a message that waits for the next minute leaves the due time of the delivered ones as it was', async () => {
+  it('a message that waits for the next minute does not change the due time of the delivered ones', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const endpointId = newId();
     const sql = (text: string, ...values: unknown[]) => harness.db.query('system', text, values);

@@ -83,7 +83,7 @@ function isHidden({ fileName }: Entry): boolean {
   return fileName.startsWith('__MACOSX/') || /(^|\/)\./.test(fileName);
 }
 
-/** Reads an entry and counts its bytes meanwhile, because the size that an entry states can be wrong. */
+/** Reads an entry and counts its bytes, because the size that an entry states can be wrong. */
 function read(file: ZipFile, entry: Entry, left: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLarge = () =>

@@ -1,5 +1,6 @@
 import type { AutopilotSession, SessionAttempt, SessionStep, StepSelectors } from '../../api/generated';
 import { formatMoney } from '../../format/format';
+import { escapeDirectionMarks } from '../../format/one-direction';
 import { Duration } from '../../format/time';
 import { FaultNote } from '../../ui/error-note';
 import { Empty, Panel } from '../../ui/page';
@@ -64,7 +65,7 @@ function Step({ step, instruction, isCurrent }: { step: SessionStep; instruction
                 aria-label={`Code of ${title}`}
                 className="mt-1 max-h-80 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs"
               >
-                {stableCode}
+                {escapeDirectionMarks(stableCode)}
               </pre>
             </details>
           )}

@@ -1,16 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { type Roi, roiRead } from '../../api/generated';
-import { formatCount, formatDuration, formatMoney } from '../../format/format';
+import { counted, formatCount, formatDuration, formatMoney, formatTenths } from '../../format/format';
 import { ErrorNote } from '../../ui/error-note';
 import { Panel, Skeleton } from '../../ui/page';
+import { PlotSkeleton } from '../../ui/plots/plot-skeleton';
 import { PlainTable } from '../../ui/table/plain-table';
+import { ClaimFunnel } from './claim-funnel';
 import type { Range } from './range';
+
+const ClaimDays = lazy(async () => ({ default: (await import('./claim-days')).ClaimDays }));
 
 type Figure = [name: string, value: string, definition: ReactNode];
 
-/** Savings of runs. Each figure comes with its definition, so that readers can justify it. */
+/** Savings of runs: the main figures and the claims first, then every figure with its definition on request. */
 export function Returns({ range, workflowId }: { range: Range; workflowId: string | undefined }) {
   const query = { ...range, ...(workflowId ? { workflowId } : {}) };
   const { data, error, refetch } = useQuery({
@@ -23,19 +27,67 @@ export function Returns({ range, workflowId }: { range: Range; workflowId: strin
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
       {!data && !error && <Skeleton rows={8} />}
       {data && (
-        <PlainTable label="Return on investment" heads={['Figure', 'Value', 'What it means']}>
-          {figuresOf(data).map(([name, value, definition]) => (
-            <tr key={name} className="align-top">
-              <th scope="row" className="border-t border-line py-1.5 text-left font-medium">
-                {name}
-              </th>
-              <td className="whitespace-nowrap tabular-nums">{value}</td>
-              <td className="text-dim">{definition}</td>
-            </tr>
-          ))}
-        </PlainTable>
+        <div className="flex flex-col gap-4">
+          <MainFigures roi={data} />
+          <div className="grid gap-4 lg:grid-cols-2">
+            <ClaimFunnel claims={data.claims} />
+            {data.daily.length > 1 && (
+              <Suspense fallback={<PlotSkeleton />}>
+                <ClaimDays daily={data.daily} />
+              </Suspense>
+            )}
+          </div>
+          <details>
+            <summary className="w-fit">All figures and their definitions</summary>
+            <PlainTable label="Return on investment" heads={['Figure', 'Value', 'What it means']}>
+              {figuresOf(data).map(([name, value, definition]) => (
+                <tr key={name} className="align-top">
+                  <th scope="row" className="border-t border-line py-1.5 text-left font-medium">
+                    {name}
+                  </th>
+                  <td className="whitespace-nowrap tabular-nums">{value}</td>
+                  <td className="text-dim">{definition}</td>
+                </tr>
+              ))}
+            </PlainTable>
+          </details>
+        </div>
       )}
     </Panel>
+  );
+}
+
+function MainFigures({ roi: { claims, cost, processing, savings } }: { roi: Roi }) {
+  const figures: [name: string, value: string, context: string][] = [
+    ['Net savings', formatMoney(savings.netUsd), `${formatMoney(savings.laborUsd)} of labor, minus the cost of runs`],
+    [
+      'Hours saved',
+      formatTenths(savings.hoursSaved),
+      `${counted(savings.minutesPerClaim, 'minute')} for each claim with a result`,
+    ],
+    [
+      'Claims',
+      formatCount(claims.attempted),
+      claims.perHour === null ? 'attempted' : `attempted, ${formatTenths(claims.perHour)} per hour`,
+    ],
+    [
+      'Cost per claim',
+      cost.perClaimUsd === null ? '–' : formatMoney(cost.perClaimUsd),
+      processing.p50Seconds === null ? 'no claims' : `half take up to ${formatDuration(processing.p50Seconds * 1000)}`,
+    ],
+  ];
+  return (
+    <dl className="grid grid-cols-2 gap-x-6 gap-y-3 lg:grid-cols-4">
+      {figures.map(([name, value, context]) => (
+        <div key={name} className="flex flex-col">
+          <dt className="text-xs text-dim">{name}</dt>
+          <dd>
+            <span className="block text-xl font-semibold tabular-nums">{value}</span>
+            <span className="text-xs text-dim">{context}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
@@ -62,7 +114,7 @@ function figuresOf({ batches, jobs, claims, processing, cost, savings }: Roi): F
       'Claims that were looked up and had no explanation of benefits yet.',
     ],
     ['Failed', formatCount(claims.failed), 'Claims that could not be processed.'],
-    ['Claims per hour', orDash(claims.perHour, formatCount), 'Attempted claims divided by the hours of processing.'],
+    ['Claims per hour', orDash(claims.perHour, formatTenths), 'Attempted claims divided by the hours of processing.'],
     ['Processing time', seconds(processing.totalSeconds), 'Total processing time of all claims that report one.'],
     [
       'Average per claim',
@@ -71,7 +123,7 @@ function figuresOf({ batches, jobs, claims, processing, cost, savings }: Roi): F
     ],
     ['Half of the claims within', orDash(processing.p50Seconds, seconds), 'Median processing time of a claim.'],
     [
-      '95 % of the claims within',
+      '95% of the claims within',
       orDash(processing.p95Seconds, seconds),
       '95th percentile of the processing time of a claim.',
     ],
@@ -79,17 +131,17 @@ function figuresOf({ batches, jobs, claims, processing, cost, savings }: Roi): F
     ['Cost per claim', orDash(cost.perClaimUsd, formatMoney), 'Cost of runs divided by the attempted claims.'],
     [
       'Hours saved',
-      formatCount(savings.hoursSaved),
+      formatTenths(savings.hoursSaved),
       <>
         {formatCount(savings.minutesPerClaim)} minutes for each claim whose EOB was uploaded or not found. The minutes
         are set in {rates}.
       </>,
     ],
-    ['Labour saved', formatMoney(savings.laborUsd), <>Hours saved, multiplied by the hourly rate in {rates}.</>],
-    ['Net', formatMoney(savings.netUsd), 'Labour saved minus the cost of runs.'],
+    ['Labor saved', formatMoney(savings.laborUsd), <>Hours saved, multiplied by the hourly rate in {rates}.</>],
+    ['Net', formatMoney(savings.netUsd), 'Labor saved minus the cost of runs.'],
     [
       'Return',
-      savings.roiPercent === null ? '–' : `${formatCount(savings.roiPercent)} %`,
+      savings.roiPercent === null ? '–' : `${formatTenths(savings.roiPercent)}%`,
       'Net divided by the cost of runs. Empty if the runs cost nothing.',
     ],
   ];

@@ -2,13 +2,15 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { type CostGroup, costsCosts, type CostsCostsData } from '../../api/generated';
-import { formatCount, formatMoney } from '../../format/format';
+import { formatCount, formatDay, formatMoney } from '../../format/format';
+import { useRunsOfDay } from '../../parts/runs-of-day';
 import { ErrorNote } from '../../ui/error-note';
 import { Empty, Panel, Skeleton } from '../../ui/page';
+import { PlotSkeleton } from '../../ui/plots/plot-skeleton';
 import { PlainTable } from '../../ui/table/plain-table';
 import type { Range } from './range';
 
-const Days = lazy(async () => ({ default: (await import('../../parts/days')).Days }));
+const CostStack = lazy(async () => ({ default: (await import('./cost-stack')).CostStack }));
 
 export type GroupBy = NonNullable<NonNullable<CostsCostsData['query']>['groupBy']>;
 export const groupings: readonly GroupBy[] = ['day', 'workflow', 'agent', 'model', 'schedule'];
@@ -22,6 +24,18 @@ export function Spend({ range, groupBy }: { range: Range; groupBy: GroupBy }) {
     queryFn: ({ signal }) => costsCosts({ query, signal }),
     placeholderData: (previous) => previous,
   });
+  const row = (group: CostGroup) => (
+    <tr key={group.key} className="tabular-nums">
+      <td>
+        <Way groupBy={data?.groupBy ?? groupBy} group={group} range={range} />
+      </td>
+      <td>{formatCount(group.runs)}</td>
+      <td>{formatMoney(group.aiUsd)}</td>
+      <td>{formatMoney(group.computeUsd)}</td>
+      <td>{formatMoney(group.reportedUsd)}</td>
+      <td className="font-medium">{formatMoney(group.totalUsd)}</td>
+    </tr>
+  );
   const count = Math.round((Date.parse(range.to) - Date.parse(range.from)) / 86_400_000) + 1;
   return (
     <Panel title={data ? `Spend: ${formatMoney(data.totalUsd)}` : 'Spend'}>
@@ -30,25 +44,17 @@ export function Spend({ range, groupBy }: { range: Range; groupBy: GroupBy }) {
       {data?.groups.length === 0 && <Empty title="No spend in these days." />}
       {data && data.groups.length > 0 && (
         <>
-          {data.groupBy === 'day' && count > 1 && count <= mostDays && (
-            <Suspense fallback={<Skeleton rows={5} />}>
-              <Days from={range.from} count={count} groups={data.groups} />
+          {data.groupBy === 'day' && count > 1 && count <= mostDays ? (
+            <Suspense fallback={<PlotSkeleton />}>
+              <CostStack from={range.from} count={count} groups={data.groups} heads={headsOf(data.groupBy)}>
+                {data.groups.map(row)}
+              </CostStack>
             </Suspense>
+          ) : (
+            <PlainTable label="Spend" heads={headsOf(data.groupBy)}>
+              {data.groups.map(row)}
+            </PlainTable>
           )}
-          <PlainTable label="Spend" heads={[data.groupBy, 'Runs', 'AI', 'Compute', 'Reported', 'Total']}>
-            {data.groups.map((group) => (
-              <tr key={group.key} className="tabular-nums">
-                <td>
-                  <Way groupBy={data.groupBy} group={group} range={range} />
-                </td>
-                <td>{formatCount(group.runs)}</td>
-                <td>{formatMoney(group.aiUsd)}</td>
-                <td>{formatMoney(group.computeUsd)}</td>
-                <td>{formatMoney(group.reportedUsd)}</td>
-                <td className="font-medium">{formatMoney(group.totalUsd)}</td>
-              </tr>
-            ))}
-          </PlainTable>
         </>
       )}
     </Panel>
@@ -61,19 +67,19 @@ const parameters: Partial<Record<GroupBy, string>> = {
   schedule: 'scheduleId',
 };
 
+function headsOf(groupBy: GroupBy): string[] {
+  return [groupBy, 'Runs', 'AI', 'Compute', 'Reported', 'Total'];
+}
+
 function Way({ groupBy, group: { key, label }, range }: { groupBy: GroupBy; group: CostGroup; range: Range }) {
+  const runsOf = useRunsOfDay();
   const parameter = parameters[groupBy];
   const isThing = parameter && /^[0-9a-f-]{36}$/.test(key);
   if (!isThing && groupBy !== 'day') return <bdi>{label}</bdi>;
-  const search = isThing ? { [parameter]: key, ...toTimeFilter(range) } : toTimeFilter({ from: key, to: key });
+  const search = isThing ? { [parameter]: key, ...runsOf(range.from, range.to) } : runsOf(key);
   return (
     <Link to="/runs" search={search} className="text-accent hover:underline">
-      <bdi>{label}</bdi>
+      <bdi>{isThing ? label : formatDay(label)}</bdi>
     </Link>
   );
-}
-
-/** Filter of the list of runs: from the start of the first day to the end of the last, in the viewer's time zone. */
-function toTimeFilter({ from, to }: Range): Record<string, string> {
-  return { from: new Date(`${from}T00:00:00`).toISOString(), to: new Date(`${to}T23:59:59.999`).toISOString() };
 }

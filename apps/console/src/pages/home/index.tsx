@@ -8,16 +8,18 @@ import { isNeverConnected } from '../../parts/agent-status';
 import { AgentLink } from '../../parts/names';
 import { RunStatus } from '../../parts/run/run-status';
 import { RunTitle } from '../../parts/run/run-title';
-import { Empty, Page, Panel, Progress, Skeleton } from '../../ui/page';
+import { Empty, Page, Panel, Progress } from '../../ui/page';
+import { PlotSkeleton } from '../../ui/plots/plot-skeleton';
 import { StatusMark } from '../../ui/status-mark';
 import { Asking } from './asking';
 import { Attention } from './attention';
 import { Figures } from './figures';
+import { HeatMap } from './heat-map';
 import { dayMs, dayOf, useMachines, useMonthCosts, useRuns } from './home-queries';
 
 const Days = lazy(async () => ({ default: (await import('../../parts/days')).Days }));
 
-/** Figures and problems first, then runs in progress and machines, then the cost of the last 30 days. */
+/** Figures and problems first, then runs in progress and machines, then the runs of the last days. */
 export function HomePage() {
   return (
     <Page title="Home">
@@ -30,6 +32,7 @@ export function HomePage() {
         </div>
       </div>
       <Month />
+      <HeatMap />
     </Page>
   );
 }
@@ -119,7 +122,7 @@ function Month() {
             <span className="text-base font-semibold text-ink tabular-nums">{formatMoney(data.totalUsd)}</span> for{' '}
             {counted(runs, 'run')}
           </p>
-          <Suspense fallback={<Skeleton rows={5} />}>
+          <Suspense fallback={<PlotSkeleton />}>
             <Days from={dayOf(Date.now() - 29 * dayMs)} count={30} groups={data.groups} />
           </Suspense>
         </>

@@ -54,7 +54,7 @@ function About({ pack }: { pack: WorkflowPack }) {
           facts={[
             ['Worker key', <code className="font-mono text-xs break-all">{pack.workerKey}</code>],
             ['Tags', <bdi>{pack.stageTags.join(', ') || '–'}</bdi>],
-            ['Made', <Time at={pack.createdAt} />],
+            ['Created', <Time at={pack.createdAt} />],
             ['Changed', <Time at={pack.updatedAt} />],
           ]}
         />

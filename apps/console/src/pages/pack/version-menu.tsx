@@ -84,7 +84,7 @@ function StageDialog({ pack, version, to, close }: StageDialogProps) {
 
 const effects: Record<PackStage, string> = {
   draft: 'The version is not verified.',
-  internal_verified: 'The version is verified internally. Installations cannot be pinned to it yet.',
+  internal_verified: 'The version is verified internally. Promote it to pilot before you pin installations to it.',
   pilot: 'Installations can be pinned to this version.',
   production: 'Installations can be pinned to this version, and it is the recommended one.',
   deprecated: 'Installations can no longer be pinned to this version.',

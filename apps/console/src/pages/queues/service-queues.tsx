@@ -21,7 +21,7 @@ export function ServiceQueues() {
   const probing = useMutation({
     mutationFn: () => queuesProbe({ body: { count: 1 } }),
     onSuccess: async ({ probes }) => {
-      toast(`${probes.length} canaries were sent.`);
+      toast(`${probes.length} probe messages were sent.`);
       await client.invalidateQueries({ queryKey });
     },
   });
@@ -30,7 +30,7 @@ export function ServiceQueues() {
       title="Queues of the service"
       actions={
         <Button busy={probing.isPending} onClick={() => probing.mutate()}>
-          Send canaries
+          Send probe messages
         </Button>
       }
     >
@@ -42,7 +42,7 @@ export function ServiceQueues() {
           label="Queues of the service"
           heads={[
             ...['Queue', 'Waiting', 'Longest wait', 'Handled per minute', 'Failed in the last hour', 'Dead'],
-            ...['Latest canary', 'Duration'],
+            ...['Latest probe message', 'Duration'],
           ]}
         >
           {data.queues.map(({ name, app, purpose, waiting, oldestWaitingAt, dead, lastProbe, ...rate }) => (

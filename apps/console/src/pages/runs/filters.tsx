@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { jobStatuses } from '@muster/contracts/words';
 import { allOf } from '../../api/all-of';
 import { schedulesList } from '../../api/generated';
+import { Time } from '../../format/time';
 import { useAgentChoices, useWorkflowChoices } from '../../parts/pickers';
 import { Button } from '../../ui/button';
 import { DayFilter } from '../../ui/table/day-filter';
@@ -41,6 +42,24 @@ export function RunFilters({ children }: { children: ReactNode }) {
             <X aria-hidden className="size-3.5" />
           </Button>
         ))}
+        {(state['endedFrom'] || state['endedTo']) && (
+          <Button onClick={() => change({ endedFrom: undefined, endedTo: undefined })} title="Remove this filter">
+            <span>
+              Ended{' '}
+              {state['endedFrom'] && (
+                <>
+                  from <Time at={state['endedFrom']} short />{' '}
+                </>
+              )}
+              {state['endedTo'] && (
+                <>
+                  to <Time at={state['endedTo']} short />
+                </>
+              )}
+            </span>
+            <X aria-hidden className="size-3.5" />
+          </Button>
+        )}
         <Button aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           More filters
         </Button>

@@ -22,7 +22,7 @@ import { SeveralRuns } from './several-runs';
 const itemsOf = (page: JobList) => page.jobs;
 const filterNames = [
   ...(['status', 'agentId', 'workflowId', 'scheduleId', 'batchId', 'from', 'to'] as const),
-  ...(['q', 'error', 'variable', 'cause', 'sort'] as const),
+  ...(['endedFrom', 'endedTo', 'q', 'error', 'variable', 'cause', 'sort'] as const),
 ] as const;
 
 export function RunsPage() {

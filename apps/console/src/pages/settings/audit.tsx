@@ -123,7 +123,7 @@ function Entry({ entry, close }: { entry: AuditEntry; close: () => void }) {
         aria-label="Changes"
         className="max-h-80 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs break-words whitespace-pre-wrap"
       >
-        {JSON.stringify(changes, null, 2)}
+        {escapeDirectionMarks(JSON.stringify(changes, null, 2))}
       </pre>
     </Dialog>
   );

@@ -19,7 +19,7 @@ export function About({ workflow }: { workflow: Workflow }) {
           ['Pack', workflowPackInstallationId ? <InstallationLink id={workflowPackInstallationId} /> : 'none'],
           ['Concurrency keys', <bdi className="break-words">{keysInWords(concurrencyKeys)}</bdi>],
           ['Changed', <Time at={workflow.updatedAt} />],
-          ['Made', <Time at={workflow.createdAt} />],
+          ['Created', <Time at={workflow.createdAt} />],
         ]}
       />
     </Panel>

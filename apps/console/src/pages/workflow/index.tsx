@@ -11,6 +11,7 @@ import { ErrorNote } from '../../ui/error-note';
 import { Page, Panel, Skeleton } from '../../ui/page';
 import { About } from './about';
 import { BatchDialog } from './batch/batch-dialog';
+import { Durations } from './durations/durations';
 import { EditWorkflowDialog } from './edit-workflow';
 import { Revisions } from './revisions';
 import { Steps } from './steps/steps';
@@ -59,9 +60,11 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
             <>
               <Button onClick={() => setOpen('edit')}>Edit details</Button>
               <Button onClick={() => setOpen('batch')}>Batch</Button>
-              <Button onClick={() => setOpen('run')}>Run</Button>
+              <Button look={editing.isChanged ? 'plain' : 'primary'} onClick={() => setOpen('run')}>
+                Run
+              </Button>
               <Button
-                look="primary"
+                look={editing.isChanged ? 'primary' : 'plain'}
                 disabled={!editing.isChanged}
                 busy={saving.isPending}
                 onClick={() => saving.mutate()}
@@ -108,6 +111,7 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
               />
             </Suspense>
           </Panel>
+          <Durations workflowId={workflow.id} />
         </div>
         <div className="flex min-w-0 flex-col gap-4">
           <About workflow={workflow} />

@@ -1,3 +1,5 @@
+import { startOfDay } from '../../format/zone-day';
+
 export interface WeekDay {
   /** Such as "Mon, Mar 9". */
   label: string;
@@ -27,18 +29,4 @@ function describeClockChange(minutes: number): string | null {
   if (minutes === 0) return null;
   const size = Math.abs(minutes) % 60 === 0 ? `${Math.abs(minutes) / 60} h` : `${Math.abs(minutes)} min`;
   return minutes < 0 ? `clocks go forward: ${size} is missing` : `clocks go back: ${size} is repeated`;
-}
-
-/** Start of the zone's day that contains `at`, found by bisection because midnight itself can be skipped. */
-function startOfDay(at: number, timeZone: string): number {
-  const date = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
-  const day = date.format(at);
-  let before = Math.floor(at / 60_000) - 27 * 60;
-  let within = Math.floor(at / 60_000);
-  while (within - before > 1) {
-    const middle = Math.floor((before + within) / 2);
-    if (date.format(middle * 60_000) === day) within = middle;
-    else before = middle;
-  }
-  return within * 60_000;
 }

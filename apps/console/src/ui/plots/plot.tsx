@@ -3,8 +3,16 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { useShownTheme } from '../../frame/theme';
 
-interface PlotColors {
-  (name: string): string;
+export type PlotColors = (name: string) => string;
+
+/** Look of every axis. */
+export function axisOf(color: PlotColors): uPlot.Axis {
+  return { stroke: color('dim'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
+}
+
+/** Look of the axis below a plot. Its labels need less height than the library reserves. */
+export function axisBelow(color: PlotColors): uPlot.Axis {
+  return { ...axisOf(color), grid: { show: false }, size: 28 };
 }
 
 interface PlotProps {

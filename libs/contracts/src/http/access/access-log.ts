@@ -40,7 +40,7 @@ export class AccessEntry {
     description: 'Time of the first read in this minute. The same read again within the minute adds no entry.',
   })
   at!: string;
-  @ObjectField(() => AuditActor) actor!: AuditActor;
+  @ObjectField(() => AuditActor) who!: AuditActor;
   @TextField({ max: 100, example: '203.0.113.7' }) address!: string;
   @TextField({ max: 200, example: 'GET /api/jobs/{id}' }) route!: string;
   @ObjectField(() => AccessSubject) subject!: AccessSubject;

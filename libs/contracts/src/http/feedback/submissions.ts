@@ -138,7 +138,7 @@ export class FeedbackHistoryEntry {
   @DateTimeField({ description: 'Time of the entry, by the clock of its source.' }) at!: string;
   @EnumField(feedbackStatuses) from!: FeedbackStatus;
   @EnumField(feedbackStatuses, {
-    description: 'New status. It equals from if something else happened, which the reason describes.',
+    description: 'Status after the change. Equal to `from` if another change is recorded, which `reason` describes.',
   })
   to!: FeedbackStatus;
   @EnumField(feedbackSources) source!: FeedbackSource;

@@ -20,6 +20,12 @@ export class JobsExportQuery {
   @UuidField({ optional: true }) batchId?: string;
   @DateTimeField({ optional: true, description: 'Only jobs queued at or after this time.' }) from?: string;
   @DateTimeField({ optional: true, description: 'Only jobs queued before this time.' }) to?: string;
+  @DateTimeField({
+    optional: true,
+    description: 'Only jobs that ended at or after this time. Lists sorted by finishedAt find these jobs fastest.',
+  })
+  endedFrom?: string;
+  @DateTimeField({ optional: true, description: 'Only jobs that ended before this time.' }) endedTo?: string;
   @TextField({
     optional: true,
     max: 200,

@@ -23,9 +23,9 @@ export class QueueProbe {
 }
 
 export class RequestQueueProbesBody {
-  @EnumField(queueNames, { optional: true, description: 'Queue to send canaries to; all queues when absent.' })
+  @EnumField(queueNames, { optional: true, description: 'Queue to send probe messages to; all queues if absent.' })
   queue?: string;
-  @IntField({ optional: true, min: 1, max: 1000, example: 1, description: 'Number of canaries for each queue.' })
+  @IntField({ optional: true, min: 1, max: 1000, example: 1, description: 'Number of probe messages for each queue.' })
   count?: number;
 }
 
@@ -62,7 +62,7 @@ export class QueueState {
       'respond.',
   })
   failedLastHour!: number | null;
-  @ObjectField(() => QueueProbe, { nullable: true, description: 'Latest canary of the queue. Null if there is none.' })
+  @ObjectField(() => QueueProbe, { nullable: true, description: 'Latest probe message. Null if there is none.' })
   lastProbe!: QueueProbe | null;
 }
 

@@ -71,7 +71,7 @@ export class WorkflowWarning {
     description: 'Step that the warning is about; null if it is about the whole workflow.',
   })
   stepId!: string | null;
-  @TextField({ max: 500, example: 'a run cannot do a step of the type swipe, and fails when it comes to it' })
+  @TextField({ max: 500, example: 'a run cannot do a step of the type swipe, and fails at that step' })
   message!: string;
 }
 

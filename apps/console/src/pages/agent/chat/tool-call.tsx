@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { type ChatToolCall, manageManage } from '../../../api/generated';
+import { escapeDirectionMarks } from '../../../format/one-direction';
 import { Time } from '../../../format/time';
 import { Button } from '../../../ui/button';
 import { ErrorNote, FaultNote } from '../../../ui/error-note';
@@ -53,7 +54,10 @@ export function ToolCall({ agentId, call, decided }: ToolCallProps) {
   );
 }
 
-/** Shows string arguments unescaped, so that code is readable before it is approved. */
+/**
+ * Shows string arguments unescaped, so that code is readable before it is approved, except characters that would show
+ * the code in another order than it runs in.
+ */
 function CallArguments({ tool, values, open }: { tool: string; values: Record<string, unknown>; open: boolean }) {
   return (
     <details open={open} className="mt-1.5">
@@ -83,7 +87,7 @@ function Text({ label, value, showsLabel }: { label: string; value: unknown; sho
         aria-label={label}
         className="mt-1 max-h-60 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs break-words whitespace-pre-wrap"
       >
-        {typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
+        {escapeDirectionMarks(typeof value === 'string' ? value : JSON.stringify(value, null, 2))}
       </pre>
     </>
   );

@@ -9,14 +9,14 @@ interface SurveyedAgent extends MachineRow {
 }
 
 /**
- * A place of a provider, such as a region or a Docker host, whose machines the provider lists together, with its
- * agents.
+ * A location of machines, such as an EC2 region or a Docker host, with its agents. The provider lists all machines of
+ * one location together.
  */
-export interface Place {
+export interface MachineLocation {
   provider: string;
   name: string;
   /**
-   * A machine at this place whose credentials the queries use: that of a current agent or of one that was terminated
+   * A machine at this location whose credentials the queries use: that of a current agent or of one that was terminated
    * recently.
    */
   asking: Machine;
@@ -24,7 +24,7 @@ export interface Place {
 }
 
 export interface Survey {
-  /** The listed machines; null if the provider cannot list the machines of this place. */
+  /** The listed machines; null if the provider cannot list the machines of this location. */
   machines: ListedMachine[] | null;
   gone: { agentId: string; listed: boolean }[];
   there: string[];
@@ -40,16 +40,20 @@ const concurrency = 4;
 const failuresUntilLeft = 3;
 
 /**
- * Lists the machines of a place and finds the agents whose machines the place does not have. Throws if the place does
+ * Lists the machines of a location and finds the agents whose machines do not exist there. Throws if the provider does
  * not answer.
  */
-export async function surveyPlace(provider: MachineProvider, place: Place, limits: SurveyLimits): Promise<Survey> {
-  const machines = await withinLimit(limits.signal, listLimitMs, provider.list!(place.asking));
+export async function surveyLocation(
+  provider: MachineProvider,
+  location: MachineLocation,
+  limits: SurveyLimits,
+): Promise<Survey> {
+  const machines = await withinLimit(limits.signal, listLimitMs, provider.list!(location.asking));
   const survey: Survey = { machines, gone: [], there: [] };
   // A local machine is created from its folder at each start, so it cannot be missing.
-  if (place.provider === 'local') return survey;
+  if (location.provider === 'local') return survey;
   let failures = 0;
-  const left = [...place.living];
+  const left = [...location.living];
   const work = async () => {
     for (let agent = left.pop(); agent && failures < failuresUntilLeft; agent = left.pop()) {
       if (limits.signal.aborted) return;
@@ -62,8 +66,8 @@ export async function surveyPlace(provider: MachineProvider, place: Place, limit
 }
 
 /**
- * Whether the listed machine belongs to the agent. At a place that several organizations share, the machine must also
- * have the tag of the agent's organization.
+ * Whether the listed machine belongs to the agent. At a location that several organizations share, the machine must
+ * also have the tag of the agent's organization.
  */
 export function isMachineOf(
   { isShared }: MachineProvider,
@@ -94,7 +98,7 @@ async function surveyAgent(
     try {
       ({ state } = await withinLimit(signal, describeLimitMs, provider.describe(machine)));
     } catch (error) {
-      // A permanent error is an answer of the provider too, so the other machines of the place are still checked.
+      // A permanent error is an answer of the provider too, so the other machines of the location are still checked.
       return error instanceof MachineError && error.permanent;
     }
   }

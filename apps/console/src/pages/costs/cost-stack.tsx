@@ -1,0 +1,50 @@
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { CostGroup } from '../../api/generated';
+import { formatMoney } from '../../format/format';
+import { useRunsOfDay } from '../../parts/runs-of-day';
+import { PlotFigure } from '../../ui/plots/plot-figure';
+import { StackedDays, StackLegend } from '../../ui/plots/stacked-days';
+import { daysFrom } from './range';
+
+interface CostStackProps {
+  from: string;
+  count: number;
+  groups: CostGroup[];
+  heads: string[];
+  /** Rows of the table. */
+  children: ReactNode;
+}
+
+/** Spend by day, stacked by kind of cost. A click on a day opens the runs that ended on it. */
+export function CostStack({ from, count, groups, heads, children }: CostStackProps) {
+  const navigate = useNavigate();
+  const runsOf = useRunsOfDay();
+  const days = daysFrom(from, count);
+  const byDay = new Map(groups.map((group) => [group.key, group]));
+  const valuesOf = (kind: 'computeUsd' | 'aiUsd' | 'reportedUsd') => days.map((day) => byDay.get(day)?.[kind] ?? 0);
+  const parts = [
+    { name: 'Compute', values: valuesOf('computeUsd') },
+    { name: 'AI', values: valuesOf('aiUsd') },
+    { name: 'Reported by runs', values: valuesOf('reportedUsd') },
+  ];
+  return (
+    <PlotFigure
+      label="Spend"
+      caption={
+        <>
+          <StackLegend names={parts.map(({ name }) => name)} />. Click a bar to see the runs that ended on its day.
+        </>
+      }
+      heads={heads}
+      rows={children}
+    >
+      <StackedDays
+        days={days}
+        parts={parts}
+        format={formatMoney}
+        pick={(day) => void navigate({ to: '/runs', search: runsOf(day) })}
+      />
+    </PlotFigure>
+  );
+}
