@@ -3,7 +3,7 @@ import nx from '@nx/eslint-plugin';
 import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 import { foreignWrites } from './tools/lint/foreign-writes.mjs';
-import { aboutWords, notYetRenamed, plainWords, unclearNames } from './tools/lint/plain-words.mjs';
+import { aboutWords, plainWords, unclearNames } from './tools/lint/plain-words.mjs';
 import { oneClock, serviceClock } from './tools/lint/one-clock.mjs';
 import { appIndexes, boundaries } from './tools/lint/layout.mjs';
 import { prepareProjectGraph } from './tools/lint/project-graph.mjs';
@@ -107,12 +107,7 @@ export default [
     files: ['**/*.{ts,tsx,mjs,cjs}'],
     ignores: aboutWords,
     plugins: { plain: { rules: { words: plainWords } } },
-    rules: { 'plain/words': 'error' },
-  },
-  {
-    files: ['**/*.{ts,tsx,mjs,cjs}'],
-    ignores: notYetRenamed,
-    rules: { 'id-denylist': ['error', ...unclearNames] },
+    rules: { 'plain/words': 'error', 'id-denylist': ['error', ...unclearNames] },
   },
   {
     files: ['apps/standalone/**'],

@@ -85,9 +85,6 @@ export const patterns = [
 /** Files that contain the words because they are about them. */
 export const aboutWords = ['tools/lint/{plain-words.mjs,words.mjs,words.spec.ts}'];
 
-/** Folders in which names are not rewritten yet; their texts are. Remove an entry when its names are rewritten. */
-export const notYetRenamed = [...aboutWords, 'apps/{cli,console}/**', 'libs/contracts/**'];
-
 /** Names that do not describe the value. */
 export const unclearNames = ['of', 'said', 'told', 'given', 'kept', 'heard', 'asked', 'fresh', 'anew', 'lent', 'hurry'];
 

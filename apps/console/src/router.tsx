@@ -151,8 +151,8 @@ export function makeRouter(queryClient: QueryClient) {
     // Plain names and values, in the format of the API's query parameters.
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search) => {
-      const given = Object.entries(search).filter(([, value]) => typeof value === 'string');
-      const text = new URLSearchParams(given as [string, string][]).toString();
+      const textParams = Object.entries(search).filter(([, value]) => typeof value === 'string');
+      const text = new URLSearchParams(textParams as [string, string][]).toString();
       return text && `?${text}`;
     },
   });

@@ -30,13 +30,13 @@ const list: Command = {
     call.terminal.table(
       agents,
       [
-        { title: 'NAME', of: ({ name }) => name },
-        { title: 'STATUS', of: ({ status: now }) => now, color: (row) => statusColor(row.status) },
-        { title: 'PROVIDER', of: ({ provider }) => provider },
-        { title: 'LAST SEEN', of: ({ lastSeen }) => relativeTime(lastSeen) },
-        { title: 'RUN', of: ({ currentJobId }) => currentJobId },
-        { title: 'ID', of: ({ id }) => id },
-        { title: 'REASON', of: ({ why }) => why },
+        { title: 'NAME', cell: ({ name }) => name },
+        { title: 'STATUS', cell: ({ status: now }) => now, color: (row) => statusColor(row.status) },
+        { title: 'PROVIDER', cell: ({ provider }) => provider },
+        { title: 'LAST SEEN', cell: ({ lastSeen }) => relativeTime(lastSeen) },
+        { title: 'RUN', cell: ({ currentJobId }) => currentJobId },
+        { title: 'ID', cell: ({ id }) => id },
+        { title: 'REASON', cell: ({ why }) => why },
       ],
       'There are no matching agents. To make this machine an agent, an admin runs muster worker install.',
     );
@@ -47,8 +47,8 @@ const get: Command = {
   words: 'agents get',
   args: '<agent>',
   summary: 'Show an agent',
-  async run({ args, muster: of, terminal }) {
-    const muster = of();
+  async run({ args, muster: openClient, terminal }) {
+    const muster = openClient();
     const agent = await muster.agents.get(await findAgentId(muster, args[0]!));
     terminal.fields(agent, [
       ['name', agent.name],
@@ -144,16 +144,16 @@ const runSnippet: Command = {
     const muster = call.muster();
     const code = call.text('code') ?? (await readCode(args[1]));
     const seconds = call.text('timeout');
-    const said = await muster.agents.runSnippet(await findAgentId(muster, args[0]!), {
+    const result = await muster.agents.runSnippet(await findAgentId(muster, args[0]!), {
       code,
       ...(seconds ? { timeoutMs: parseWholeNumber(seconds, 'timeout', 0) * 1000 } : {}),
     });
-    const output = process.stdout.isTTY ? withoutControlCharacters(said.output ?? '') : (said.output ?? '');
-    if (terminal.json) terminal.show(said, '');
+    const output = process.stdout.isTTY ? withoutControlCharacters(result.output ?? '') : (result.output ?? '');
+    if (terminal.json) terminal.show(result, '');
     else if (output) terminal.print(output.replace(/\n$/, ''));
-    if (said.status === 'success') return exitCodes.ok;
+    if (result.status === 'success') return exitCodes.ok;
     if (terminal.json) return exitCodes.failed;
-    throw new Failure(said.code ?? 'snippet_failed', said.error ?? 'The snippet failed.');
+    throw new Failure(result.code ?? 'snippet_failed', result.error ?? 'The snippet failed.');
   },
 };
 

@@ -141,6 +141,6 @@ interface Counts {
 
 function formatCounts({ id, ...counts }: Counts): string {
   const names = ['completed', 'failed', 'cancelled', 'running', 'queued', 'rejected'] as const;
-  const said = names.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
-  return `Batch ${id}: ${said.join(', ') || 'no runs'}`;
+  const parts = names.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
+  return `Batch ${id}: ${parts.join(', ') || 'no runs'}`;
 }

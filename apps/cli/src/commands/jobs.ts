@@ -10,16 +10,16 @@ import { parseWholeNumber } from '../parts/numbers';
 
 const statuses = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 const columns: Column<Job>[] = [
-  { title: 'RUN', of: ({ id }) => id },
+  { title: 'RUN', cell: ({ id }) => id },
   {
     title: 'STATUS',
-    of: ({ status, cancelling }) => (cancelling ? 'cancelling' : status),
+    cell: ({ status, cancelling }) => (cancelling ? 'cancelling' : status),
     color: (row) => statusColor(row.status),
   },
-  { title: 'QUEUED', of: ({ queuedAt }) => relativeTime(queuedAt) },
-  { title: 'DURATION', of: ({ durationMs }) => formatDuration(durationMs) },
-  { title: 'COST', of: ({ totalCostUsd }) => formatUsd(totalCostUsd) },
-  { title: 'REASON', of: ({ error, waiting }) => error ?? waiting?.reason },
+  { title: 'QUEUED', cell: ({ queuedAt }) => relativeTime(queuedAt) },
+  { title: 'DURATION', cell: ({ durationMs }) => formatDuration(durationMs) },
+  { title: 'COST', cell: ({ totalCostUsd }) => formatUsd(totalCostUsd) },
+  { title: 'REASON', cell: ({ error, waiting }) => error ?? waiting?.reason },
 ];
 
 const list: Command = {
@@ -108,8 +108,8 @@ const replay: Command = {
   args: '<run>',
   summary: 'Start a new run with the input of an earlier run',
   options: { wait: { type: 'boolean', short: 'w', about: 'Wait until the run ends' } },
-  async run({ args, flag, muster: of, terminal }) {
-    const muster = of();
+  async run({ args, flag, muster: openClient, terminal }) {
+    const muster = openClient();
     const { jobId, status } = await muster.jobs.replay(args[0]!);
     if (!flag('wait')) return terminal.show({ jobId, status }, `${status}: run ${jobId}`);
     terminal.say(`run ${jobId}`);

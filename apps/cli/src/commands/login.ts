@@ -29,11 +29,11 @@ const login: Command = {
     if (ways.length > 1) throw usageFault('Only one of --key, --email and --browser can be used.');
     const found = email ? await signInAsPerson(call, url, email) : await signInWithKey(call, url);
     const name = call.text('context') ?? new URL(url).host;
-    const kept = await checkedLogin({ name, url, ...found });
-    logins.keep(kept);
+    const saved = await checkedLogin({ name, url, ...found });
+    logins.keep(saved);
     terminal.show(
-      withoutSecrets(kept),
-      `Signed in to ${toSafeLine(kept.organization)} at ${url}${email ? ` as ${email}` : ''}.`,
+      withoutSecrets(saved),
+      `Signed in to ${toSafeLine(saved.organization)} at ${url}${email ? ` as ${email}` : ''}.`,
     );
   },
 };
@@ -79,11 +79,11 @@ const contexts: Command = {
     terminal.table(
       logins.list().map((each) => ({ ...withoutSecrets(each), current: each.current })),
       [
-        { title: '', of: ({ current }) => (current ? '*' : ' ') },
-        { title: 'NAME', of: ({ name }) => name },
-        { title: 'SERVICE', of: ({ url }) => url },
-        { title: 'USER', of: ({ email }) => email ?? 'an API key' },
-        { title: 'ORGANIZATION', of: ({ organization }) => organization },
+        { title: '', cell: ({ current }) => (current ? '*' : ' ') },
+        { title: 'NAME', cell: ({ name }) => name },
+        { title: 'SERVICE', cell: ({ url }) => url },
+        { title: 'USER', cell: ({ email }) => email ?? 'an API key' },
+        { title: 'ORGANIZATION', cell: ({ organization }) => organization },
       ],
       'There are no saved logins. To sign in, run muster login.',
     );

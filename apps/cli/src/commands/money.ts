@@ -25,11 +25,11 @@ const costs: Command = {
     call.terminal.table(
       found.groups,
       [
-        { title: groupBy.toUpperCase(), of: ({ label }) => label },
-        { title: 'RUNS', of: ({ runs }) => runs },
-        { title: 'AI', of: ({ aiUsd }) => formatUsd(aiUsd) },
-        { title: 'COMPUTE', of: ({ computeUsd }) => formatUsd(computeUsd) },
-        { title: 'TOTAL', of: ({ totalUsd }) => formatUsd(totalUsd) },
+        { title: groupBy.toUpperCase(), cell: ({ label }) => label },
+        { title: 'RUNS', cell: ({ runs }) => runs },
+        { title: 'AI', cell: ({ aiUsd }) => formatUsd(aiUsd) },
+        { title: 'COMPUTE', cell: ({ computeUsd }) => formatUsd(computeUsd) },
+        { title: 'TOTAL', cell: ({ totalUsd }) => formatUsd(totalUsd) },
       ],
       'There are no runs in this period.',
     );
@@ -44,15 +44,15 @@ const usage: Command = {
   async run(call) {
     const found = await call.muster().usage.get(call.text('month'));
     const { limits } = found;
-    const of = (limit: number | null, unit = '') => (limit === null ? '' : ` of ${unit}${limit}`);
+    const ofLimit = (limit: number | null, unit = '') => (limit === null ? '' : ` of ${unit}${limit}`);
     call.terminal.fields(found, [
       ['month', found.month],
-      ['runs', `${found.runs}${of(limits.monthlyRunLimit)}`],
+      ['runs', `${found.runs}${ofLimit(limits.monthlyRunLimit)}`],
       ['completed', found.completed],
       ['failed', found.failed],
       ['cancelled', found.cancelled],
       ['run time', formatDuration(found.runMinutes * 60_000)],
-      ['spent', `${formatUsd(found.spendUsd)}${of(limits.monthlySpendLimitUsd, '$')}`],
+      ['spent', `${formatUsd(found.spendUsd)}${ofLimit(limits.monthlySpendLimitUsd, '$')}`],
       ['can launch runs', found.canLaunchRuns ? 'yes' : `no: ${found.reason}`],
     ]);
   },

@@ -18,11 +18,11 @@ const list: Command = {
     terminal.table(
       await muster().packs.list().toArray(),
       [
-        { title: 'KEY', of: ({ workerKey }) => workerKey },
-        { title: 'NAME', of: ({ name }) => name },
-        { title: 'VERSIONS', of: ({ versionCount }) => versionCount },
-        { title: 'INSTALLATIONS', of: ({ installationCount }) => installationCount },
-        { title: 'ID', of: ({ id }) => id },
+        { title: 'KEY', cell: ({ workerKey }) => workerKey },
+        { title: 'NAME', cell: ({ name }) => name },
+        { title: 'VERSIONS', cell: ({ versionCount }) => versionCount },
+        { title: 'INSTALLATIONS', cell: ({ installationCount }) => installationCount },
+        { title: 'ID', cell: ({ id }) => id },
       ],
       'There are no packs. To create one, run muster packs publish <folder> --pack <key> --create',
     );
@@ -33,16 +33,16 @@ const versions: Command = {
   words: 'packs versions',
   args: '<pack>',
   summary: 'List the versions of a pack, newest first',
-  async run({ args, muster: of, terminal }) {
-    const muster = of();
+  async run({ args, muster: openClient, terminal }) {
+    const muster = openClient();
     terminal.table(
       await muster.packs.versions(await findPackId(muster, args[0]!)).toArray(),
       [
-        { title: 'NUMBER', of: ({ number }) => number },
-        { title: 'LABEL', of: ({ label }) => label },
-        { title: 'STAGE', of: ({ stage }) => stage, color: ({ stage }) => statusColor(stage) },
-        { title: 'CREATED', of: ({ createdAt }) => relativeTime(createdAt) },
-        { title: 'ID', of: ({ versionId }) => versionId },
+        { title: 'NUMBER', cell: ({ number }) => number },
+        { title: 'LABEL', cell: ({ label }) => label },
+        { title: 'STAGE', cell: ({ stage }) => stage, color: ({ stage }) => statusColor(stage) },
+        { title: 'CREATED', cell: ({ createdAt }) => relativeTime(createdAt) },
+        { title: 'ID', cell: ({ versionId }) => versionId },
       ],
       'The pack has no versions yet.',
     );
@@ -53,16 +53,16 @@ const installations: Command = {
   words: 'packs installations',
   args: '[pack]',
   summary: 'List installations and the version that each runs',
-  async run({ args, muster: of, terminal }) {
-    const muster = of();
+  async run({ args, muster: openClient, terminal }) {
+    const muster = openClient();
     const query = args[0] ? { packId: await findPackId(muster, args[0]) } : {};
     terminal.table(
       await muster.installations.list({ limit: 200, ...query }).toArray(),
       [
-        { title: 'NAME', of: ({ name }) => name },
-        { title: 'PINNED', of: ({ pinnedVersionId }) => pinnedVersionId },
-        { title: 'PREVIOUS', of: ({ previousVersionId }) => previousVersionId },
-        { title: 'ID', of: ({ id }) => id },
+        { title: 'NAME', cell: ({ name }) => name },
+        { title: 'PINNED', cell: ({ pinnedVersionId }) => pinnedVersionId },
+        { title: 'PREVIOUS', cell: ({ previousVersionId }) => previousVersionId },
+        { title: 'ID', cell: ({ id }) => id },
       ],
       'There are no installations. To create one, run muster packs pin <installation> <version> --pack <pack> --create',
     );

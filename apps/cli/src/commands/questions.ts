@@ -20,11 +20,11 @@ const list: Command = {
         .questions.list({ ...open, mine: call.flag('mine'), limit: 200 })
         .toArray(),
       [
-        { title: 'QUESTION', of: ({ question }) => toSafeLine(question) },
-        { title: 'KIND', of: ({ kind, choices }) => (choices ? choices.join(' | ') : kind) },
-        { title: 'STATUS', of: ({ status }) => status },
-        { title: 'UNTIL', of: ({ expiresAt }) => relativeTime(expiresAt) },
-        { title: 'ID', of: ({ id }) => id },
+        { title: 'QUESTION', cell: ({ question }) => toSafeLine(question) },
+        { title: 'KIND', cell: ({ kind, choices }) => (choices ? choices.join(' | ') : kind) },
+        { title: 'STATUS', cell: ({ status }) => status },
+        { title: 'UNTIL', cell: ({ expiresAt }) => relativeTime(expiresAt) },
+        { title: 'ID', cell: ({ id }) => id },
       ],
       'There are no matching questions.',
     );
@@ -51,24 +51,24 @@ const answer: Command = {
       return;
     }
     const question = await questions.get(id);
-    const given = args[1] ?? (await readSecret(terminal, `${toSafeLine(question.question)} `));
+    const input = args[1] ?? (await readSecret(terminal, `${toSafeLine(question.question)} `));
     terminal.show(
-      await questions.answer(id, parseAnswer(question, given)),
+      await questions.answer(id, parseAnswer(question, input)),
       'The question is answered. The run continues.',
     );
   },
 };
 
-function parseAnswer({ kind }: Question, given: string): string | boolean | Record<string, unknown> {
+function parseAnswer({ kind }: Question, input: string): string | boolean | Record<string, unknown> {
   if (kind === 'confirm') {
-    const yes = ['yes', 'y', 'true'].includes(given.toLowerCase());
-    if (!yes && !['no', 'n', 'false'].includes(given.toLowerCase()))
+    const yes = ['yes', 'y', 'true'].includes(input.toLowerCase());
+    if (!yes && !['no', 'n', 'false'].includes(input.toLowerCase()))
       throw usageFault('The answer to a confirmation must be yes or no.');
     return yes;
   }
-  if (kind !== 'form') return given;
+  if (kind !== 'form') return input;
   try {
-    return JSON.parse(given) as Record<string, unknown>;
+    return JSON.parse(input) as Record<string, unknown>;
   } catch {
     throw usageFault('The answer to a form must be a JSON object.');
   }

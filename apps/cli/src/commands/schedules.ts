@@ -12,12 +12,16 @@ const list: Command = {
     terminal.table(
       await muster().schedules.list({ limit: 200 }).toArray(),
       [
-        { title: 'NAME', of: ({ name }) => name },
-        { title: 'CRON', of: ({ cronExpression }) => cronExpression },
-        { title: 'ZONE', of: ({ timezone }) => timezone },
-        { title: 'NEXT', of: ({ enabled, nextRunAt }) => (enabled ? relativeTime(nextRunAt) : 'paused') },
-        { title: 'LAST', of: ({ lastResult }) => lastResult, color: ({ lastResult }) => statusColor(lastResult ?? '') },
-        { title: 'ID', of: ({ id }) => id },
+        { title: 'NAME', cell: ({ name }) => name },
+        { title: 'CRON', cell: ({ cronExpression }) => cronExpression },
+        { title: 'ZONE', cell: ({ timezone }) => timezone },
+        { title: 'NEXT', cell: ({ enabled, nextRunAt }) => (enabled ? relativeTime(nextRunAt) : 'paused') },
+        {
+          title: 'LAST',
+          cell: ({ lastResult }) => lastResult,
+          color: ({ lastResult }) => statusColor(lastResult ?? ''),
+        },
+        { title: 'ID', cell: ({ id }) => id },
       ],
       'There are no schedules.',
     );
@@ -39,9 +43,9 @@ const preview: Command = {
     call.terminal.table(
       runs,
       [
-        { title: 'AT', of: ({ at }) => at },
-        { title: 'LOCAL TIME', of: ({ local }) => local },
-        { title: 'DST SHIFT', of: ({ shift }) => shift },
+        { title: 'AT', cell: ({ at }) => at },
+        { title: 'LOCAL TIME', cell: ({ local }) => local },
+        { title: 'DST SHIFT', cell: ({ shift }) => shift },
       ],
       'The schedule has no further run times.',
     );
@@ -52,8 +56,8 @@ const run: Command = {
   words: 'schedules run',
   args: '<schedule>',
   summary: 'Run a schedule now, even if it is not due',
-  async run({ args, muster: of, terminal }) {
-    const muster = of();
+  async run({ args, muster: openClient, terminal }) {
+    const muster = openClient();
     const ticks = await muster.schedules.execute({ scheduleId: await findScheduleId(muster, args[0]!), force: true });
     const [launched] = ticks.launched;
     const why = ticks.skipped[0]?.reason ?? ticks.failed[0]?.reason ?? 'not_due';
@@ -62,15 +66,15 @@ const run: Command = {
   },
 };
 
-function pauseOrResumeCommand(verb: 'pause' | 'resume', summary: string, said: string): Command {
+function pauseOrResumeCommand(verb: 'pause' | 'resume', summary: string, pastTense: string): Command {
   return {
     words: `schedules ${verb}`,
     args: '<schedule>',
     summary,
-    async run({ args, muster: of, terminal }) {
-      const muster = of();
+    async run({ args, muster: openClient, terminal }) {
+      const muster = openClient();
       const schedule = await muster.schedules[verb](await findScheduleId(muster, args[0]!));
-      terminal.show(schedule, `${toSafeLine(schedule.name)} ${said}.`);
+      terminal.show(schedule, `${toSafeLine(schedule.name)} ${pastTense}.`);
     },
   };
 }

@@ -21,8 +21,8 @@ const list: Command = {
     terminal.table(
       await muster().secrets.list().toArray(),
       [
-        { title: 'KEY', of: ({ key }) => key },
-        { title: 'CHANGED', of: ({ updatedAt }) => relativeTime(updatedAt) },
+        { title: 'KEY', cell: ({ key }) => key },
+        { title: 'CHANGED', cell: ({ updatedAt }) => relativeTime(updatedAt) },
       ],
       'There are no secrets.',
     );

@@ -4,6 +4,7 @@ import type { Muster, WebhookEndpoint } from '@muster/sdk';
 import type { Command } from '../frame/command';
 import { explain, usageFault } from '../frame/failure';
 import { onEnd } from '../parts/interrupts';
+import { toSafeLine } from '../output/plain';
 
 const looksMs = 1000;
 
@@ -56,7 +57,7 @@ const listen: Command = {
           const { type, status, error, durationMs } = forwarded;
           terminal.showLine(
             forwarded,
-            `${new Date().toISOString().slice(11, 19)} ${type} → ${status ?? error} (${durationMs} ms)`,
+            `${new Date().toISOString().slice(11, 19)} ${toSafeLine(type)} → ${status ?? error} (${durationMs} ms)`,
           );
         }
         await new Promise((resolve) => setTimeout(resolve, looksMs));
@@ -78,20 +79,20 @@ interface Delivery {
 
 /** Reads new deliveries, oldest first. Returns none if the service is unreachable; the next poll tries again. */
 async function readNewDeliveries(muster: Muster, endpointId: string, seen: Set<string>): Promise<Delivery[]> {
-  const fresh: Delivery[] = [];
+  const newDeliveries: Delivery[] = [];
   try {
     for await (const { id, type } of muster.webhookEndpoints.deliveries(endpointId, { limit: 100 })) {
       if (seen.has(id)) break;
       const { body } = await muster.webhookEndpoints.delivery(endpointId, id);
-      fresh.push({ id, type, body });
+      newDeliveries.push({ id, type, body });
     }
   } catch (error) {
     const { status } = explain(error);
     if (status !== 0 && (status ?? 400) < 500) throw error;
     return [];
   }
-  for (const { id } of fresh) seen.add(id);
-  return fresh.reverse();
+  for (const { id } of newDeliveries) seen.add(id);
+  return newDeliveries.reverse();
 }
 
 async function forwardDelivery(target: string, secret: string, { id, type, body }: Delivery): Promise<Forwarded> {

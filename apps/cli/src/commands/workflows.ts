@@ -38,11 +38,11 @@ const list: Command = {
     terminal.table(
       await muster().workflows.list({ limit: 200 }).toArray(),
       [
-        { title: 'NAME', of: ({ name }) => name },
-        { title: 'REVISION', of: ({ revision }) => revision },
-        { title: 'VARIABLES', of: ({ variables }) => variables.join(', ') },
-        { title: 'CHANGED', of: ({ updatedAt }) => relativeTime(updatedAt) },
-        { title: 'ID', of: ({ id }) => id },
+        { title: 'NAME', cell: ({ name }) => name },
+        { title: 'REVISION', cell: ({ revision }) => revision },
+        { title: 'VARIABLES', cell: ({ variables }) => variables.join(', ') },
+        { title: 'CHANGED', cell: ({ updatedAt }) => relativeTime(updatedAt) },
+        { title: 'ID', cell: ({ id }) => id },
       ],
       'There are no workflows. To create them from files, run muster workflows push <folder>',
     );
@@ -175,7 +175,7 @@ async function pushWorkflow({ muster, folder, local, seen, force: forced }: Push
     seen.set(remote.id, digest);
     return { ...result, outcome: 'unchanged' };
   }
-  const base = seen.of(remote.id);
+  const base = seen.digestOf(remote.id);
   if (base !== undefined && base !== theirs && !forced) return { ...result, outcome: 'conflict' };
   const metadata = { name, description, maxCostUsd, workflowPackInstallationId };
   const { id } = remote;
@@ -198,7 +198,7 @@ function pullOutcome({ known, remote, seen, force: forced }: Pulling): Outcome {
   const [ours, theirs] = [contentDigest(known.content), contentDigest(contentOf(remote))];
   if (ours === theirs) return 'unchanged';
   // If the folder still has the content of the last pull or push, only the service has changed the workflow.
-  return forced || seen.of(remote.id) === ours ? 'pulled' : 'conflict';
+  return forced || seen.digestOf(remote.id) === ours ? 'pulled' : 'conflict';
 }
 
 /** Finds a workflow by id. If the id does not exist, for example in another service, finds it by its unique name. */
@@ -256,11 +256,11 @@ function printResults({ terminal }: Call, results: Result[], onConflict: string)
   terminal.table(
     results,
     [
-      { title: 'WORKFLOW', of: ({ name }) => name },
-      { title: 'FOLDER', of: ({ folder }) => folder },
+      { title: 'WORKFLOW', cell: ({ name }) => name },
+      { title: 'FOLDER', cell: ({ folder }) => folder },
       {
         title: 'OUTCOME',
-        of: ({ outcome }) => outcome,
+        cell: ({ outcome }) => outcome,
         color: ({ outcome }) => (outcome === 'conflict' ? 'red' : undefined),
       },
     ],

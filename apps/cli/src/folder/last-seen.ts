@@ -3,7 +3,7 @@ import { readPlainFile, writePlainFile } from './plain-file';
 
 const file = '.muster.json';
 
-interface Kept {
+interface StoredDigests {
   /** Digest of each workflow's content at the last pull or push, by address of the service and then by workflow id. */
   services: Record<string, Record<string, string>>;
 }
@@ -13,18 +13,18 @@ interface Kept {
  * digest, there is a conflict.
  */
 export class LastSeen {
-  private readonly kept: Kept;
+  private readonly stored: StoredDigests;
   private readonly own: Record<string, string>;
 
   constructor(
     private readonly folder: string,
     url: string,
   ) {
-    this.kept = read(join(folder, file));
-    this.own = this.kept.services[url] ??= {};
+    this.stored = read(join(folder, file));
+    this.own = this.stored.services[url] ??= {};
   }
 
-  of(id: string): string | undefined {
+  digestOf(id: string): string | undefined {
     return this.own[id];
   }
 
@@ -33,14 +33,14 @@ export class LastSeen {
   }
 
   save(): void {
-    writePlainFile(join(this.folder, file), `${JSON.stringify(this.kept, null, 2)}\n`);
+    writePlainFile(join(this.folder, file), `${JSON.stringify(this.stored, null, 2)}\n`);
   }
 }
 
-function read(path: string): Kept {
+function read(path: string): StoredDigests {
   const text = readPlainFile(path)?.toString() ?? '{}';
   try {
-    const { services } = JSON.parse(text) as Partial<Kept>;
+    const { services } = JSON.parse(text) as Partial<StoredDigests>;
     return { services: services ?? {} };
   } catch {
     return { services: {} };

@@ -47,13 +47,13 @@ export function explain(thrown: unknown, login?: UsedLogin): Explained {
   if (thrown instanceof TypeError && login) return notMusterFailure(login);
   const { code, message, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   const known = typeof code === 'string' && /^E[A-Z]+$/.test(code);
-  const said = (known && path !== undefined && ofFiles[code]?.(path)) || undefined;
+  const explained = (known && path !== undefined && ofFiles[code]?.(path)) || undefined;
   return {
     code: known ? code : 'unexpected',
-    message: said?.message ?? message ?? String(thrown),
-    hint: said?.hint,
+    message: explained?.message ?? message ?? String(thrown),
+    hint: explained?.hint,
     fields: [],
-    exitCode: said?.exitCode ?? exitCodes.failed,
+    exitCode: explained?.exitCode ?? exitCodes.failed,
   };
 }
 
@@ -105,8 +105,17 @@ const ofFiles: Record<string, (path: string) => Said> = {
 function explainServiceError(error: MusterError, login?: UsedLogin): Explained {
   const { code, status, requestId, fields, message } = error;
   const at = login ? ` at ${login.url}` : '';
-  const said = status === 0 && code === 'unreachable' ? message.replace('The service', `The service${at}`) : message;
-  return { code, message: said, status, requestId, fields, hint: hintOf(error, login), exitCode: exitCodeOf(error) };
+  const explained =
+    status === 0 && code === 'unreachable' ? message.replace('The service', `The service${at}`) : message;
+  return {
+    code,
+    message: explained,
+    status,
+    requestId,
+    fields,
+    hint: hintOf(error, login),
+    exitCode: exitCodeOf(error),
+  };
 }
 
 function exitCodeOf({ code, status }: MusterError): number {

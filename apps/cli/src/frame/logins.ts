@@ -15,7 +15,7 @@ export interface Login {
   organization?: string;
 }
 
-interface Kept {
+interface StoredLogins {
   current: string | null;
   contexts: Record<string, Omit<Login, 'name'>>;
 }
@@ -32,11 +32,11 @@ export class Logins {
   find(name: string | undefined): Login {
     const { url, apiKey, context } = this.environment;
     if (!name && url && apiKey) return { name: 'environment', url, apiKey };
-    const kept = this.read();
-    const wanted = name ?? context ?? kept.current ?? undefined;
+    const stored = this.read();
+    const wanted = name ?? context ?? stored.current ?? undefined;
     if (wanted === undefined)
       throw usageFault('You are not signed in.', 'To sign in, run muster login --url https://…');
-    const found = Object.hasOwn(kept.contexts, wanted) ? kept.contexts[wanted] : undefined;
+    const found = Object.hasOwn(stored.contexts, wanted) ? stored.contexts[wanted] : undefined;
     if (!found) throw usageFault(`There is no login named ${wanted}.`, 'To list the logins, run muster contexts.');
     return { name: wanted, ...found };
   }
@@ -47,15 +47,15 @@ export class Logins {
   }
 
   keep({ name, ...login }: Login): void {
-    const kept = this.read();
-    this.write({ current: name, contexts: { ...kept.contexts, [name]: login } });
+    const stored = this.read();
+    this.write({ current: name, contexts: { ...stored.contexts, [name]: login } });
   }
 
   use(name: string): void {
-    const kept = this.read();
-    if (!Object.hasOwn(kept.contexts, name))
+    const stored = this.read();
+    if (!Object.hasOwn(stored.contexts, name))
       throw usageFault(`There is no login named ${name}.`, 'To list the logins, run muster contexts.');
-    this.write({ ...kept, current: name });
+    this.write({ ...stored, current: name });
   }
 
   forget(name: string): void {
@@ -64,7 +64,7 @@ export class Logins {
     this.write({ current: current === name ? (Object.keys(rest)[0] ?? null) : current, contexts: rest });
   }
 
-  private read(): Kept {
+  private read(): StoredLogins {
     let text: string;
     try {
       text = readFileSync(this.file, 'utf8');
@@ -72,17 +72,17 @@ export class Logins {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { current: null, contexts: {} };
       throw error;
     }
-    const kept = parseLogins(text);
-    if (!kept) throw usageFault(`${this.file} is not a valid logins file.`, 'Delete it and sign in again.');
-    return kept;
+    const stored = parseLogins(text);
+    if (!stored) throw usageFault(`${this.file} is not a valid logins file.`, 'Delete it and sign in again.');
+    return stored;
   }
 
   /** Replaces the file of logins atomically. Other users cannot read the file, not even while it is being written. */
-  private write(kept: Kept): void {
+  private write(stored: StoredLogins): void {
     mkdirSync(this.environment.configFolder, { recursive: true, mode: 0o700 });
     const draft = `${this.file}.${process.pid}`;
     try {
-      writeFileSync(draft, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
+      writeFileSync(draft, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
       chmodSync(draft, 0o600);
       renameSync(draft, this.file);
     } catch (error) {
@@ -93,9 +93,9 @@ export class Logins {
   }
 }
 
-function parseLogins(text: string): Kept | undefined {
+function parseLogins(text: string): StoredLogins | undefined {
   try {
-    const { current, contexts } = JSON.parse(text) as Partial<Kept>;
+    const { current, contexts } = JSON.parse(text) as Partial<StoredLogins>;
     if (typeof contexts !== 'object' || contexts === null || Array.isArray(contexts)) return undefined;
     return { current: typeof current === 'string' ? current : null, contexts };
   } catch {

@@ -21,13 +21,13 @@ export function alignColumns(rows: string[][], width = Infinity): string[] {
 export function truncate(text: string, room: number): string {
   if (room < 10 || widthOf(text) <= room) return text;
   let width = 1;
-  const kept: string[] = [];
+  const fitting: string[] = [];
   for (const character of text) {
     width += characterWidth(character);
     if (width > room) break;
-    kept.push(character);
+    fitting.push(character);
   }
-  return `${kept.join('')}…`;
+  return `${fitting.join('')}…`;
 }
 
 function widthOf(cell: string): number {

@@ -8,7 +8,7 @@ const clearLine = '\r\x1b[K';
 
 export interface Column<T> {
   title: string;
-  of: (row: T) => unknown;
+  cell: (row: T) => unknown;
   color?: (row: T) => Color | undefined;
 }
 
@@ -59,8 +59,8 @@ export class Terminal {
     if (!rows.length) return this.say(none);
     const head = shown.map(({ title }) => this.paint('dim', title));
     const body = rows.map((row) =>
-      shown.map(({ of, color }) => {
-        const text = cellText(of(row));
+      shown.map(({ cell, color }) => {
+        const text = cellText(cell(row));
         const wanted = color?.(row);
         return wanted ? this.paint(wanted, text) : text;
       }),
@@ -71,7 +71,9 @@ export class Terminal {
 
   /** Prints one resource, with one field per line. */
   fields(value: object, shown: [string, unknown][]): void {
-    this.show(value, () => alignColumns(shown.map(([name, of]) => [this.paint('dim', name), cellText(of)])).join('\n'));
+    this.show(value, () =>
+      alignColumns(shown.map(([name, cell]) => [this.paint('dim', name), cellText(cell)])).join('\n'),
+    );
   }
 
   paint(color: Color, text: string, stream: NodeJS.WriteStream = process.stdout): string {

@@ -22,7 +22,7 @@ describe('a worker as a systemd service', () => {
   });
   const environment = { SERVICE_API_KEY: 'msk_a', IMAGING_PATH_MAP: '\\\\server\\images=/mnt', PRACTICE: 'a "$b" `c`' };
   const place = { folder, isUsual: true, program: join(folder, 'muster-worker.js'), log: join(folder, 'worker.log') };
-  const given = { ...place, agentId: 'a-1', environment };
+  const settings = { ...place, agentId: 'a-1', environment };
 
   beforeEach(() => {
     calls.length = 0;
@@ -32,7 +32,7 @@ describe('a worker as a systemd service', () => {
   it('a system unit that starts at boot has its variables in a private file, which is removed with the unit', () => {
     const unit = new SystemdUnit(systemd('system'), place);
     expect(unit.isInstalled).toBe(false);
-    expect(unit.install(given)).toBeNull();
+    expect(unit.install(settings)).toBeNull();
     unit.start();
     expect(calls).toEqual([
       'systemctl daemon-reload',
@@ -56,11 +56,11 @@ describe('a worker as a systemd service', () => {
     const elsewhere = new SystemdUnit(systemd('user'), { folder: '/srv/other', isUsual: false });
     expect(elsewhere.name).toMatch(/^muster-worker-[0-9a-f]{8}\.service$/);
     const unit = new SystemdUnit(systemd('user'), place);
-    expect(unit.install(given)).toBeNull();
+    expect(unit.install(settings)).toBeNull();
     expect(calls).toContain('systemctl --user enable muster-worker.service');
     expect(calls).toContain('loginctl enable-linger');
     lingers = false;
-    expect(unit.install(given)).toContain('enable-linger');
+    expect(unit.install(settings)).toContain('enable-linger');
     unit.remove();
   });
 
@@ -68,7 +68,7 @@ describe('a worker as a systemd service', () => {
     const unit = new SystemdUnit(systemd('system'), place);
     const { execPath } = process;
     process.execPath = '/opt/100% $x/node';
-    unit.install(given);
+    unit.install(settings);
     process.execPath = execPath;
     const text = readFileSync(join(folder, 'units/muster-worker.service'), 'utf8');
     const path = folder.replaceAll('%', '%%');
@@ -83,7 +83,7 @@ describe('a worker as a systemd service', () => {
 
   itVerifies('systemd-analyze verifies the systemd unit of a worker without a warning', () => {
     const unit = new SystemdUnit(systemd('system'), place);
-    unit.install({ ...given, program: process.execPath });
+    unit.install({ ...settings, program: process.execPath });
     const path = join(folder, 'units/muster-worker.service');
     expect(execFileSync('systemd-analyze', ['verify', path], { encoding: 'utf8', stdio: 'pipe' })).toBe('');
     unit.remove();

@@ -22,12 +22,12 @@ export function allOf<T>(read: Read<T>): Promise<Found<T>> {
 export async function firstOf<T>(count: number, read: Read<T>, { pages = Infinity } = {}): Promise<Found<T>> {
   const found: T[] = [];
   let cursor: string | undefined;
-  for (let asked = 1; ; asked += 1) {
+  for (let requestCount = 1; ; requestCount += 1) {
     const limit = Math.min(pageSize, count - found.length);
     const { items, nextCursor } = await read({ limit, ...(cursor ? { cursor } : {}) });
     found.push(...items);
     cursor = nextCursor ?? undefined;
-    if (cursor === undefined || found.length >= count || asked >= pages) break;
+    if (cursor === undefined || found.length >= count || requestCount >= pages) break;
   }
   return { items: found, isMore: cursor !== undefined };
 }

@@ -41,7 +41,7 @@ class SharedStream {
   private readonly leaving = new AbortController();
   private source: EventStream | undefined;
   private lastId: string | undefined;
-  private readonly heard = new Set<string>();
+  private readonly seenIds = new Set<string>();
 
   constructor(
     name: string,
@@ -85,9 +85,9 @@ class SharedStream {
     if (word.kind === 'open') return this.readers.forEach((reader) => reader.open());
     const { id } = word.event;
     // A new leader can receive events again that the old one already sent.
-    if (this.heard.has(id)) return;
-    this.heard.add(id);
-    if (this.heard.size > maxRememberedIds) this.heard.delete(this.heard.values().next().value!);
+    if (this.seenIds.has(id)) return;
+    this.seenIds.add(id);
+    if (this.seenIds.size > maxRememberedIds) this.seenIds.delete(this.seenIds.values().next().value!);
     this.lastId = id;
     this.readers.forEach((reader) => reader.event(word.event));
   }

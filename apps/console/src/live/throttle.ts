@@ -7,7 +7,7 @@ const longestMs = 10_000;
  * finishes while many events arrive.
  */
 export class Throttle {
-  private asked = 0;
+  private callCount = 0;
   private isBusy = false;
   private isOver = false;
 
@@ -17,7 +17,7 @@ export class Throttle {
   ) {}
 
   call(): void {
-    this.asked += 1;
+    this.callCount += 1;
     if (!this.isBusy) void this.run();
   }
 
@@ -27,8 +27,8 @@ export class Throttle {
 
   private async run(): Promise<void> {
     this.isBusy = true;
-    for (let done = 0; done !== this.asked && !this.isOver;) {
-      done = this.asked;
+    for (let done = 0; done !== this.callCount && !this.isOver;) {
+      done = this.callCount;
       const answered = Promise.resolve(this.act()).catch(() => undefined);
       await Promise.all([wait(this.pauseMs), waitAtMost(longestMs, answered)]);
     }

@@ -56,7 +56,7 @@ export function useOrganizationEvents(): void {
       soon.mark(Object.values(keysOf).flatMap((keys) => keys({})));
       later.mark(sumsOfRuns);
     };
-    const heard = ({ event, data }: StreamEvent) => {
+    const onEvent = ({ event, data }: StreamEvent) => {
       if (event === 'resync') return everything();
       const thing = data as { jobId?: string; status?: Job['status'] };
       soon.mark(keysOf[event as EventType](thing));
@@ -66,7 +66,7 @@ export function useOrganizationEvents(): void {
       // The costs of a run are booked after its end, so the totals that are read now may not include it.
       setTimeout(() => later.mark(sumsOfRuns), pauseMs);
     };
-    const leave = readStream({ scope, url: '/api/events', events }, { event: heard, open: everything });
+    const leave = readStream({ scope, url: '/api/events', events }, { event: onEvent, open: everything });
     return () => {
       soon.end();
       later.end();

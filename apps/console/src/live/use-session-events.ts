@@ -5,14 +5,17 @@ import { readStream } from './shared-stream';
 const events = ['session', 'step', 'attempt'] as const;
 
 /** Calls `onEvent` for each event of an autopilot session, so that the caller reads the session again. */
-export function useSessionEvents(of: { agentId: string; sessionId: string } | undefined, onEvent: () => void): void {
+export function useSessionEvents(
+  session: { agentId: string; sessionId: string } | undefined,
+  onEvent: () => void,
+): void {
   const { user, organization } = useMe();
   const latest = useRef(onEvent);
   useEffect(() => {
     latest.current = onEvent;
   });
   const scope = `${organization.id} ${user.id}`;
-  const url = of && `/api/agents/${of.agentId}/autopilot/events?sessionId=${of.sessionId}`;
+  const url = session && `/api/agents/${session.agentId}/autopilot/events?sessionId=${session.sessionId}`;
   useEffect(() => {
     if (!url) return;
     const look = () => latest.current();

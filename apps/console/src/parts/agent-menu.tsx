@@ -18,7 +18,7 @@ const actionOf: Record<Deed, AgentActionBody['action']> = { Stop: 'stop', Reboot
 
 /** The actions on an agent that the user's role and the agent's status allow. */
 export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void }) {
-  const [asked, setAsked] = useState<Deed | null>(null);
+  const [chosen, setChosen] = useState<Deed | null>(null);
   const isMember = useMay('member');
   const isAdmin = useMay('admin');
   const change = useChange(agent);
@@ -46,18 +46,18 @@ export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void
             !isOver && {
               label: 'Stop',
               off: status === 'stopped' && 'The agent is stopped.',
-              run: () => setAsked('Stop'),
+              run: () => setChosen('Stop'),
             },
-          isMember && !isOver && { label: 'Reboot', run: () => setAsked('Reboot') },
+          isMember && !isOver && { label: 'Reboot', run: () => setChosen('Reboot') },
           isMember &&
             !isOver &&
             (status === 'draining'
               ? { label: 'Undrain', run: () => change(drainChange(agent, false)) }
               : { label: 'Drain', run: () => change(drainChange(agent, true)) }),
-          isAdmin && !isOver && { label: 'Terminate', danger: true, run: () => setAsked('Terminate') },
+          isAdmin && !isOver && { label: 'Terminate', danger: true, run: () => setChosen('Terminate') },
         ]}
       />
-      {asked && <AgentDeed deed={asked} agent={agent} close={() => setAsked(null)} />}
+      {chosen && <AgentDeed deed={chosen} agent={agent} close={() => setChosen(null)} />}
     </>
   );
 }

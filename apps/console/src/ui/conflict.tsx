@@ -29,7 +29,7 @@ interface Saving<T extends object, C extends Partial<T>> {
 
 type Choice = 'mine' | 'theirs' | 'neither';
 
-interface Asked<T extends object, C extends Partial<T>> {
+interface PendingConflict<T extends object, C extends Partial<T>> {
   mine: C;
   base: T;
   theirs: T;
@@ -46,14 +46,14 @@ export function useVersionedSave<T extends object, C extends Partial<T>>({
   labels,
   show = textOf,
 }: SavingInput<T, C>): Saving<T, C> {
-  const [asked, setAsked] = useState<Asked<T, C> | null>(null);
-  const choiceOf = (found: Omit<Asked<T, C>, 'choose'>) =>
+  const [pending, setPending] = useState<PendingConflict<T, C> | null>(null);
+  const choiceOf = (found: Omit<PendingConflict<T, C>, 'choose'>) =>
     new Promise<Choice>((resolve) => {
       const choose = (choice: Choice) => {
-        setAsked(null);
+        setPending(null);
         resolve(choice);
       };
-      setAsked({ ...found, choose });
+      setPending({ ...found, choose });
     });
   const save = async (change: C, base: Versioned<T>): Promise<Saved<T>> => {
     const mine = changedFields<T, C>(change, base);
@@ -71,10 +71,10 @@ export function useVersionedSave<T extends object, C extends Partial<T>>({
       }
     }
   };
-  return { save, conflict: asked && <ConflictDialog {...asked} labels={labels} show={show} /> };
+  return { save, conflict: pending && <ConflictDialog {...pending} labels={labels} show={show} /> };
 }
 
-interface ConflictProps<T extends object, C extends Partial<T>> extends Asked<T, C> {
+interface ConflictProps<T extends object, C extends Partial<T>> extends PendingConflict<T, C> {
   labels: { [K in keyof C]?: string };
   show: (value: unknown) => string;
 }

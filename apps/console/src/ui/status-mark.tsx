@@ -40,6 +40,7 @@ const marks: Record<string, [LucideIcon, Tone]> = {
   paused: [CirclePause, 'warn'],
   resumed: [LoaderCircle, 'busy'],
   recording: [CircleDot, 'busy'],
+  // eslint-disable-next-line id-denylist -- A status of recordings in the API.
   kept: [CircleCheck, 'good'],
   done: [CircleCheck, 'good'],
   needs_confirmation: [CircleHelp, 'warn'],

@@ -129,7 +129,12 @@ describeInBrowser('hostile names', () => {
   const quoted = (kind: string) => JSON.stringify(hostile(kind));
 
   const loaded = async ({ page }: ConsoleTab) => {
-    await page.getByRole('heading', { level: 1 }).waitFor();
+    const heading = page.getByRole('heading', { level: 1 });
+    // A dialog that opens after Escape was pressed hides the heading.
+    await waitFor('the page without a dialog', async () => {
+      if ((await page.getByRole('dialog').count()) > 0) await page.keyboard.press('Escape');
+      return heading.isVisible();
+    });
     await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
   };
 

@@ -36,19 +36,19 @@ class More extends Body {
   @IntField() own!: number;
 }
 
-function read(given: object, type: new () => object = Body, unknown: 'refuse' | 'ignore' = 'refuse') {
+function read(input: object, type: new () => object = Body, unknown: 'refuse' | 'ignore' = 'refuse') {
   const faults = new Faults();
-  return { value: readFields(type, given, { faults, path: '', unknown }), faults };
+  return { value: readFields(type, input, { faults, path: '', unknown }), faults };
 }
 
-const faultOf = (given: object) => read(given).faults.errors.map(({ field, message }) => `${field}: ${message}`);
+const faultOf = (input: object) => read(input).faults.errors.map(({ field, message }) => `${field}: ${message}`);
 const many = (count: number) => Array.from({ length: count }, (_, at) => `name ${at}`);
 
 describe('readFields', () => {
   it('readFields reads the fields of a request into an instance of the class', () => {
-    const given = { text: 'abc', names: ['a', 'b'], inners: [{ name: 'x' }], inner: { name: 'y' }, json: { a: [1] } };
-    const { value, faults } = read(given);
-    expect([faults.none, value]).toEqual([true, given]);
+    const input = { text: 'abc', names: ['a', 'b'], inners: [{ name: 'x' }], inner: { name: 'y' }, json: { a: [1] } };
+    const { value, faults } = read(input);
+    expect([faults.none, value]).toEqual([true, input]);
     expect(value).toBeInstanceOf(Body);
     expect(read({ text: null }).value).toEqual({ text: null });
     expect(read({ count: '7' }).value).toEqual({ count: 7 });
@@ -74,7 +74,7 @@ describe('readFields', () => {
     [{ count: '1e1' }, 'count: count must be an integer number'],
     [{ count: ['1'] }, 'count: count must be an integer number'],
     [{ toString: 1 }, 'toString: property toString should not exist'],
-  ])('readFields reports the error of the body %j', (given, fault) => expect(faultOf(given)).toEqual([fault]));
+  ])('readFields reports the error of the body %j', (input, fault) => expect(faultOf(input)).toEqual([fault]));
 
   it('readFields counts a surrogate pair as one character', () => {
     expect(faultOf({ text: '😀😀😀' })).toEqual([]);
@@ -84,7 +84,7 @@ describe('readFields', () => {
   it.each(['', ' \u00a0\n', '\u202e\u2066', '\u200b\ufeff', '\u0001\u001b', '\u3164\u2800', '\u0301'])(
     'readFields refuses the name %j, which has no visible character',
     (name) => {
-      const faults = (given: object) => read(given, Shown).faults.errors.map(({ message }) => message);
+      const faults = (input: object) => read(input, Shown).faults.errors.map(({ message }) => message);
       expect(faults({ name })).toEqual([expect.stringMatching(/visible|longer/)]);
       expect(faults({ labels: ['a', name] })).toEqual(['each value in labels must have a visible character']);
       expect(faults({ name: `${name}歯`, labels: [`${name}🦷`] })).toEqual([]);
@@ -95,8 +95,8 @@ describe('readFields', () => {
   );
 
   it('readFields drops unknown fields if they are to be ignored, as in the reports of workers', () => {
-    const given = { inner: { name: 'a', newer: 1 }, newer: 2 };
-    expect(read(given, Body, 'ignore').value).toEqual({ inner: { name: 'a' } });
+    const input = { inner: { name: 'a', newer: 1 }, newer: 2 };
+    expect(read(input, Body, 'ignore').value).toEqual({ inner: { name: 'a' } });
   });
 
   it('readFields stops after 200 errors and reports the first 50, shortened', () => {
@@ -132,8 +132,8 @@ describe('readFields', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom('text', 'names', 'inners', 'inner', 'map', 'json'), fc.jsonValue()),
-        (given) => {
-          expect(() => read(given as object)).not.toThrow();
+        (input) => {
+          expect(() => read(input as object)).not.toThrow();
         },
       ),
     );

@@ -80,9 +80,9 @@ function rulesOf(type: { prototype: object }): Map<string, FieldRule> {
  * Reads an object by the rules of the class and visits each field once. The content of a list or text that is too long
  * is not inspected.
  */
-export function readFields<T extends object>(type: new () => T, given: object, place: Place): T {
+export function readFields<T extends object>(type: new () => T, input: object, place: Place): T {
   const rules = rulesOf(type);
-  const values = given as Record<string, unknown>;
+  const values = input as Record<string, unknown>;
   const { faults, path, unknown } = place;
   if (unknown === 'refuse') {
     for (const name in values) {

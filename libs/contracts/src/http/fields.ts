@@ -211,8 +211,8 @@ export function TextListField(
 }
 
 /** @nestjs/swagger recognizes a lazy type by the name of its function, which must be `type`. */
-function lazy(of: () => new () => object) {
-  const { type } = { type: () => of() };
+function lazy(typeOf: () => new () => object) {
+  const { type } = { type: () => typeOf() };
   return type;
 }
 

@@ -10,8 +10,8 @@ const names = ['type', 'status', 'organization', 'vm', 'from', 'to'];
 /** Exports reports of all organizations as a CSV file, which the server streams. */
 export function FeedbackExport() {
   const [state] = useUrlState();
-  const given = names.flatMap((name): [string, string][] => (state[name] ? [[name, state[name]]] : []));
-  const query = new URLSearchParams(given).toString();
+  const filled = names.flatMap((name): [string, string][] => (state[name] ? [[name, state[name]]] : []));
+  const query = new URLSearchParams(filled).toString();
   return (
     <Panel title="Feedback export">
       <div className="flex flex-col items-start gap-3.5">

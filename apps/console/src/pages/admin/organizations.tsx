@@ -24,13 +24,13 @@ import { toast, toastRefused } from '../../ui/toast';
 import { PricingModel } from './pricing-model';
 
 const itemsOf = (page: OrganizationList) => page.organizations;
-type Asked = { what: 'rename' | 'suspend' | 'pricing'; organization: Organization };
+type ChosenAction = { what: 'rename' | 'suspend' | 'pricing'; organization: Organization };
 
 /** All organizations of the deployment. */
 export function Organizations() {
   const [{ q }] = useUrlState();
   const [isMaking, setMaking] = useState(false);
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const [chosen, setChosen] = useState<ChosenAction | null>(null);
   const { organization: current } = useMe();
   const switchTo = useSwitchOrganization();
   const client = useQueryClient();
@@ -54,7 +54,7 @@ export function Organizations() {
     }
     await refresh();
   };
-  const close = () => setAsked(null);
+  const close = () => setChosen(null);
   return (
     <>
       <SimpleList
@@ -87,11 +87,11 @@ export function Organizations() {
                     run: () => void switchTo(organization.id),
                   },
                   { label: 'Limits', run: () => void switchTo(organization.id, '/settings', 'Limits') },
-                  { label: 'Pricing model', run: () => setAsked({ what: 'pricing', organization }) },
-                  { label: 'Rename', run: () => setAsked({ what: 'rename', organization }) },
+                  { label: 'Pricing model', run: () => setChosen({ what: 'pricing', organization }) },
+                  { label: 'Rename', run: () => setChosen({ what: 'rename', organization }) },
                   organization.suspended
                     ? { label: 'Resume', run: () => void resume(organization) }
-                    : { label: 'Suspend', danger: true, run: () => setAsked({ what: 'suspend', organization }) },
+                    : { label: 'Suspend', danger: true, run: () => setChosen({ what: 'suspend', organization }) },
                 ]}
               />
             </td>
@@ -99,11 +99,11 @@ export function Organizations() {
         )}
       />
       <NewOrganization open={isMaking} onOpenChange={setMaking} done={refresh} />
-      {asked?.what === 'rename' && <Rename organization={asked.organization} close={close} done={refresh} />}
-      {asked?.what === 'suspend' && <Suspend organization={asked.organization} close={close} done={refresh} />}
-      {asked?.what === 'pricing' && (
-        <Dialog open onOpenChange={close} title={`Pricing model of ${asked.organization.name}`}>
-          <PricingModel organizationId={asked.organization.id} done={close} />
+      {chosen?.what === 'rename' && <Rename organization={chosen.organization} close={close} done={refresh} />}
+      {chosen?.what === 'suspend' && <Suspend organization={chosen.organization} close={close} done={refresh} />}
+      {chosen?.what === 'pricing' && (
+        <Dialog open onOpenChange={close} title={`Pricing model of ${chosen.organization.name}`}>
+          <PricingModel organizationId={chosen.organization.id} done={close} />
         </Dialog>
       )}
     </>

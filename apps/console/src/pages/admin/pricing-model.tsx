@@ -42,8 +42,8 @@ interface ModelFormProps {
 }
 
 function ModelForm({ organizationId, model, done }: ModelFormProps) {
-  const given = model ?? usual;
-  const [pricingType, setPricingType] = useState(given.pricingType);
+  const initial = model ?? usual;
+  const [pricingType, setPricingType] = useState(initial.pricingType);
   const client = useQueryClient();
   return (
     <Form
@@ -82,18 +82,18 @@ function ModelForm({ organizationId, model, done }: ModelFormProps) {
             type="number"
             min={1}
             required
-            defaultValue={given.blockSize ?? usual.blockSize}
+            defaultValue={initial.blockSize ?? usual.blockSize}
           />
-          <Price label="Price per block (USD)" name="pricePerBlockUsd" value={given.pricePerBlockUsd} />
+          <Price label="Price per block (USD)" name="pricePerBlockUsd" value={initial.pricePerBlockUsd} />
         </>
       )}
       {pricingType === 'per_claim' && (
-        <Price label="Price per claim (USD)" name="pricePerClaimUsd" value={given.pricePerClaimUsd} />
+        <Price label="Price per claim (USD)" name="pricePerClaimUsd" value={initial.pricePerClaimUsd} />
       )}
       {pricingType === 'flat_per_run' && (
-        <Price label="Price per run (USD)" name="pricePerRunUsd" value={given.pricePerRunUsd} />
+        <Price label="Price per run (USD)" name="pricePerRunUsd" value={initial.pricePerRunUsd} />
       )}
-      <Price label="Minimum charge per run (USD)" name="minimumUsd" value={given.minimumUsd ?? 0} />
+      <Price label="Minimum charge per run (USD)" name="minimumUsd" value={initial.minimumUsd ?? 0} />
     </Form>
   );
 }

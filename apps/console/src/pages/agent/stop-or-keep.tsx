@@ -9,11 +9,11 @@ import { toast, toastRefused } from '../../ui/toast';
 /** Time of the automatic stop, with buttons to postpone it or to stop now. */
 export function StopOrKeep({ agent }: { agent: Agent }) {
   /** State of the agent when the dialog opened, so that the request matches the dialog even if a run has started. */
-  const [asked, setAsked] = useState<Agent | null>(null);
+  const [confirming, setConfirming] = useState<Agent | null>(null);
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: ['agent', agent.id] });
   const isOn = agent.status === 'online';
-  if (!isOn && !asked) return null;
+  if (!isOn && !confirming) return null;
   const keep = async () => {
     try {
       await agentActionsActivity({ path: { id: agent.id }, body: { kind: 'console' } });
@@ -33,21 +33,24 @@ export function StopOrKeep({ agent }: { agent: Agent }) {
           <Button onClick={() => void keep()}>Keep on</Button>
         </>
       )}
-      {isOn && <Button onClick={() => setAsked(agent)}>Stop now</Button>}
-      {asked && (
+      {isOn && <Button onClick={() => setConfirming(agent)}>Stop now</Button>}
+      {confirming && (
         <ConfirmDialog
           open
-          onOpenChange={() => setAsked(null)}
-          title={`Stop ${asked.name}?`}
+          onOpenChange={() => setConfirming(null)}
+          title={`Stop ${confirming.name}?`}
           verb="Stop"
           act={async () => {
-            const force = asked.currentJobId !== null;
-            await agentActionsAct({ path: { id: asked.id }, body: { action: 'stop', ...(force ? { force } : {}) } });
+            const force = confirming.currentJobId !== null;
+            await agentActionsAct({
+              path: { id: confirming.id },
+              body: { action: 'stop', ...(force ? { force } : {}) },
+            });
             await refresh();
-            toast(`${asked.name} is being stopped.`);
+            toast(`${confirming.name} is being stopped.`);
           }}
         >
-          {asked.currentJobId
+          {confirming.currentJobId
             ? 'Its current run fails, and is retried if it has retries left.'
             : 'It has no current run.'}
         </ConfirmDialog>

@@ -64,7 +64,7 @@ function NewAgentForm({ created }: { created: (answer: CreatedAgent) => void }) 
     <Form
       submit="Create agent"
       onSubmit={(values) => {
-        const given = fields.map(({ name }) => [name, values.text(`providerConfig.${name}`)]);
+        const configFields = fields.map(({ name }) => [name, values.text(`providerConfig.${name}`)]);
         const labels = values
           .text('labels')
           .split(',')
@@ -74,7 +74,7 @@ function NewAgentForm({ created }: { created: (answer: CreatedAgent) => void }) 
           name: values.text('name'),
           provider: provider as CreateAgentBody['provider'],
           ...(fields.length > 0
-            ? { providerConfig: Object.fromEntries(given.filter(([, value]) => value !== '')) }
+            ? { providerConfig: Object.fromEntries(configFields.filter(([, value]) => value !== '')) }
             : {}),
           ...(labels.length > 0 ? { labels } : {}),
         };

@@ -19,7 +19,7 @@ const dangerous = ['Stop', 'Reboot'] as const;
 
 /** Applies one action to several agents, and reports the reason for each agent that refused it. */
 export function SeveralAgents({ agents, done }: { agents: Agent[]; done: () => void }) {
-  const [asked, setAsked] = useState<{ deed: (typeof dangerous)[number]; agents: Agent[] } | null>(null);
+  const [confirming, setConfirming] = useState<{ deed: (typeof dangerous)[number]; agents: Agent[] } | null>(null);
   const client = useQueryClient();
   const act = async (deed: Deed, wanted: Agent[]) => {
     const outcomes = await Promise.allSettled(wanted.map((agent) => deeds[deed](agent)));
@@ -34,7 +34,7 @@ export function SeveralAgents({ agents, done }: { agents: Agent[]; done: () => v
   const acting = useMutation({ mutationFn: (deed: Deed) => act(deed, agents) });
   const begin = (deed: Deed) => {
     const isDangerous = dangerous.find((each) => each === deed);
-    if (isDangerous) setAsked({ deed: isDangerous, agents });
+    if (isDangerous) setConfirming({ deed: isDangerous, agents });
     else acting.mutate(deed);
   };
   return (
@@ -49,20 +49,20 @@ export function SeveralAgents({ agents, done }: { agents: Agent[]; done: () => v
           ))}
         </>
       )}
-      {asked && (
+      {confirming && (
         <ConfirmDialog
           open
-          onOpenChange={() => setAsked(null)}
-          title={`${asked.deed} ${asked.agents.length} agents?`}
-          verb={asked.deed}
-          act={() => act(asked.deed, asked.agents)}
+          onOpenChange={() => setConfirming(null)}
+          title={`${confirming.deed} ${confirming.agents.length} agents?`}
+          verb={confirming.deed}
+          act={() => act(confirming.deed, confirming.agents)}
         >
           <ul className="max-h-48 list-disc overflow-y-auto pl-5">
-            {asked.agents.map(({ id, name, currentJobId }) => (
+            {confirming.agents.map(({ id, name, currentJobId }) => (
               <li key={id}>
                 <bdi>{name}</bdi>
                 {currentJobId &&
-                  (asked.deed === 'Reboot'
+                  (confirming.deed === 'Reboot'
                     ? ': its current run fails'
                     : ': it has a current run, so it is not stopped')}
               </li>

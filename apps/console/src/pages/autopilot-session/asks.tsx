@@ -30,7 +30,7 @@ export function Asks({ session, pause }: { session: AutopilotSession; pause: Ses
           <p dir="auto" data-testid="session-question" className="break-words whitespace-pre-wrap">
             {pause.question}
           </p>
-          {pause.screenshotUrl && <Picture url={pause.screenshotUrl} of="The page when the session paused" />}
+          {pause.screenshotUrl && <Picture url={pause.screenshotUrl} alt="The page when the session paused" />}
         </div>
         {isMember ? (
           <Answer session={session} hint={hint} />
@@ -56,8 +56,8 @@ function Answer({ session: { sessionId, agentId }, hint }: { session: AutopilotS
           ...(code.trim() ? { code } : {}),
           ...(values.flag('skip') ? { skip: true } : {}),
         };
-        const given = Object.keys(stepOverride).length > 0 ? { stepOverride } : {};
-        return autopilotAct({ path: { id: agentId }, body: { action: 'resume', sessionId, ...given } });
+        const override = Object.keys(stepOverride).length > 0 ? { stepOverride } : {};
+        return autopilotAct({ path: { id: agentId }, body: { action: 'resume', sessionId, ...override } });
       }}
       onDone={() => {
         void client.invalidateQueries({ queryKey: ['autopilot-session', sessionId] });

@@ -75,8 +75,8 @@ function Step({ step, instruction, isCurrent }: { step: SessionStep; instruction
   );
 }
 
-function Attempt({ attempt: of, title }: { attempt: SessionAttempt; title: string }) {
-  const { attempt, strategy, outcome, error, code, startedAt, finishedAt, screenshotUrl, usage } = of;
+function Attempt({ attempt: sessionAttempt, title }: { attempt: SessionAttempt; title: string }) {
+  const { attempt, strategy, outcome, error, code, startedAt, finishedAt, screenshotUrl, usage } = sessionAttempt;
   return (
     <li data-testid="session-attempt" className="flex flex-col gap-1.5 border-l-2 border-line pl-3">
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -97,7 +97,7 @@ function Attempt({ attempt: of, title }: { attempt: SessionAttempt; title: strin
           </p>
         )
       )}
-      {screenshotUrl && <Picture url={screenshotUrl} of={`The page after attempt ${attempt} of ${title}`} />}
+      {screenshotUrl && <Picture url={screenshotUrl} alt={`The page after attempt ${attempt} of ${title}`} />}
     </li>
   );
 }

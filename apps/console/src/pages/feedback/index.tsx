@@ -107,7 +107,7 @@ function useColumns(isAdmin: boolean): ColumnDef<FeedbackSubmission>[] {
         id: 'links',
         header: 'Tracked in',
         meta: { className: 'w-36 max-lg:hidden' },
-        cell: ({ row: { original } }) => <External of={original} />,
+        cell: ({ row: { original } }) => <External submission={original} />,
       },
       {
         id: 'createdAt',

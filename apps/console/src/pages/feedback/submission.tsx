@@ -52,8 +52,8 @@ export function Submission({ id, close }: { id: string; close: () => void }) {
             </a>
           )}
           <Facts facts={factsOf(data)} />
-          <History of={data} />
-          {isAdmin && <SetStatus key={data.status} of={data} />}
+          <History submission={data} />
+          {isAdmin && <SetStatus key={data.status} submission={data} />}
         </>
       )}
     </Dialog>
@@ -65,7 +65,7 @@ function factsOf(submission: FeedbackSubmissionDetail): [string, ReactNode][] {
   return [
     ['Reported by', <bdi>{reporter.email ?? `API key ${reporter.id}`}</bdi>],
     ['Reported', <Time at={createdAt} />],
-    ['Tracked in', <External of={submission} />],
+    ['Tracked in', <External submission={submission} />],
     ...(severity ? ([['Severity', severity]] as [string, ReactNode][]) : []),
     ...(agentId ? ([['Agent', <AgentLink id={agentId} />]] as [string, ReactNode][]) : []),
     ...(workflowId ? ([['Workflow', <WorkflowLink id={workflowId} />]] as [string, ReactNode][]) : []),
@@ -74,7 +74,7 @@ function factsOf(submission: FeedbackSubmissionDetail): [string, ReactNode][] {
   ];
 }
 
-function History({ of: { history } }: { of: FeedbackSubmissionDetail }) {
+function History({ submission: { history } }: { submission: FeedbackSubmissionDetail }) {
   if (history.length === 0) return <p className="text-dim">The report has no changes yet.</p>;
   return (
     <section aria-label="History">
@@ -94,7 +94,7 @@ function History({ of: { history } }: { of: FeedbackSubmissionDetail }) {
   );
 }
 
-function SetStatus({ of: { id, status } }: { of: FeedbackSubmissionDetail }) {
+function SetStatus({ submission: { id, status } }: { submission: FeedbackSubmissionDetail }) {
   const client = useQueryClient();
   return (
     <Form

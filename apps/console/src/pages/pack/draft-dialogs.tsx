@@ -63,8 +63,8 @@ export function AddFilesDialog({ pack, draft, close }: DraftDialogProps) {
           const folder = values.text('folder').replace(/^\/+|\/+$/g, '');
           const added = await Promise.all(values.files('files').map((file) => entryOf(file, folder)));
           const paths = new Set(added.map(({ path }) => path));
-          const kept = (await entriesOf(draft)).filter(({ path }) => !paths.has(path));
-          const entries = [...kept, ...added];
+          const remaining = (await entriesOf(draft)).filter(({ path }) => !paths.has(path));
+          const entries = [...remaining, ...added];
           return send(await zip(entries), entries);
         }}
         onDone={done}

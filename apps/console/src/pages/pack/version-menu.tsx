@@ -14,7 +14,7 @@ const order: readonly PackStage[] = ['draft', 'internal_verified', 'pilot', 'pro
 /** Menu of a version: the stage changes that the user's role allows, and the export. */
 export function VersionMenu({ pack, version }: { pack: WorkflowPack; version: PackVersion }) {
   const { role } = useMe().user;
-  const [asked, setAsked] = useState<PackStage | null>(null);
+  const [targetStage, setTargetStage] = useState<PackStage | null>(null);
   const { packId, versionId, number, stage } = version;
   const allowed = allowedStageChanges[stage].filter((to) => hasRole(role, 'member') && hasRole(role, roleForStage(to)));
   return (
@@ -22,14 +22,18 @@ export function VersionMenu({ pack, version }: { pack: WorkflowPack; version: Pa
       <ActionMenu
         name={`version ${number}`}
         actions={[
-          ...allowed.map((to) => ({ label: verbOf(stage, to), danger: to === 'archived', run: () => setAsked(to) })),
+          ...allowed.map((to) => ({
+            label: verbOf(stage, to),
+            danger: to === 'archived',
+            run: () => setTargetStage(to),
+          })),
           {
             label: 'Export',
             run: () => location.assign(`/api/workflow-packs/${packId}/versions/${versionId}/export`),
           },
         ]}
       />
-      {asked && <StageDialog pack={pack} version={version} to={asked} close={() => setAsked(null)} />}
+      {targetStage && <StageDialog pack={pack} version={version} to={targetStage} close={() => setTargetStage(null)} />}
     </>
   );
 }

@@ -8,7 +8,7 @@ import { toast } from '../../ui/toast';
 
 /** Actions on several runs. They apply to the runs that were selected, even if the list has changed since. */
 export function SeveralRuns({ runs, done }: { runs: Job[]; done: () => void }) {
-  const [asked, setAsked] = useState<Job[] | null>(null);
+  const [confirming, setConfirming] = useState<Job[] | null>(null);
   const client = useQueryClient();
   const open = runs.filter(({ status }) => !isTerminal(status));
   const over = runs.filter(({ status }) => isTerminal(status));
@@ -28,27 +28,27 @@ export function SeveralRuns({ runs, done }: { runs: Job[]; done: () => void }) {
   return (
     <>
       {runs.length > 0 && <span className="self-center text-dim">{runs.length} selected</span>}
-      {open.length > 0 && <Button onClick={() => setAsked(open)}>Cancel {open.length} runs</Button>}
+      {open.length > 0 && <Button onClick={() => setConfirming(open)}>Cancel {open.length} runs</Button>}
       {over.length > 0 && (
         <Button busy={replaying.isPending} onClick={() => replaying.mutate(over)}>
           Replay {over.length} runs
         </Button>
       )}
-      {asked && (
+      {confirming && (
         <ConfirmDialog
           open
-          onOpenChange={() => setAsked(null)}
-          title={`Cancel ${asked.length} runs?`}
+          onOpenChange={() => setConfirming(null)}
+          title={`Cancel ${confirming.length} runs?`}
           verb="Cancel runs"
           act={async () => {
-            const answer = await jobsCancelMany({ body: { ids: asked.map(({ id }) => id) } });
+            const answer = await jobsCancelMany({ body: { ids: confirming.map(({ id }) => id) } });
             await finish(
               `${answer.cancelled} runs were cancelled, ${answer.cancelling} are being stopped on their machines.`,
             );
           }}
         >
-          {asked.filter(({ status }) => status === 'running').length} of these runs are running. Their scripts are asked
-          to stop, and killed if they do not. This cannot be undone.
+          {confirming.filter(({ status }) => status === 'running').length} of these runs are running. Their scripts are
+          asked to stop, and killed if they do not. This cannot be undone.
         </ConfirmDialog>
       )}
     </>

@@ -30,8 +30,8 @@ export function SchedulesPage() {
   const [isNew, setIsNew] = useState(false);
   const isMember = useMay('member');
   const client = useQueryClient();
-  const given = Object.entries({ agentId, scriptId, enabled, q, sort }).filter(([, value]) => value);
-  const filter = Object.fromEntries(given) as SchedulesListData['query'];
+  const filled = Object.entries({ agentId, scriptId, enabled, q, sort }).filter(([, value]) => value);
+  const filter = Object.fromEntries(filled) as SchedulesListData['query'];
   const list = useList({
     queryKey: ['schedules', filter],
     fetchPage: (page, signal) => schedulesList({ query: { ...page, ...filter }, signal }),

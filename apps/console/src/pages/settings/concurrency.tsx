@@ -122,12 +122,12 @@ export function Concurrency() {
           />
         </Form>
       </Dialog>
-      {looking !== null && <Holders of={looking} onClose={() => setLooking(null)} />}
+      {looking !== null && <Holders concurrencyKey={looking} onClose={() => setLooking(null)} />}
     </>
   );
 }
 
-function Holders({ of: key, onClose }: { of: string; onClose: () => void }) {
+function Holders({ concurrencyKey: key, onClose }: { concurrencyKey: string; onClose: () => void }) {
   const { data, error } = useQuery({
     queryKey: ['concurrency-keys', 'holders', key],
     queryFn: ({ signal }) => concurrencyKeysHolders({ query: { key }, signal }),

@@ -50,11 +50,11 @@ export function useEditing(workflow: Versioned<Workflow>): Editing {
   /** Continues from the saved revision. Edits that were made during the save remain as unsaved changes to it. */
   const continueFrom = (sent: Content, saved: Versioned<Workflow>) => {
     const { current: now } = written;
-    const kept = contentOf(saved);
+    const stored = contentOf(saved);
     const next: Content = {
-      script: now.script === sent.script ? kept.script : now.script,
-      steps: isSame(now.steps, sent.steps) ? kept.steps : now.steps,
-      variables: isSame(now.variables, sent.variables) ? kept.variables : now.variables,
+      script: now.script === sent.script ? stored.script : now.script,
+      steps: isSame(now.steps, sent.steps) ? stored.steps : now.steps,
+      variables: isSame(now.variables, sent.variables) ? stored.variables : now.variables,
     };
     setBase(saved);
     setContent(next);

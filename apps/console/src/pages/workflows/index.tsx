@@ -32,15 +32,15 @@ const itemsOf = (page: WorkflowList) => page.workflows;
 
 export function WorkflowsPage() {
   const [{ q, sort }] = useUrlState();
-  const asked = { ...(q ? { q } : {}), ...(sort ? { sort } : {}) } as WorkflowsListData['query'];
+  const filters = { ...(q ? { q } : {}), ...(sort ? { sort } : {}) } as WorkflowsListData['query'];
   const [making, setMaking] = useState<'new' | 'upload' | 'film' | null>(null);
   const [running, setRunning] = useState<WorkflowSummary | null>(null);
   const [leaving, setLeaving] = useState<WorkflowSummary | null>(null);
   const isMember = useMay('member');
   const client = useQueryClient();
   const list = useList({
-    queryKey: ['workflows', asked],
-    fetchPage: (page, signal) => workflowsList({ query: { ...page, ...asked }, signal }),
+    queryKey: ['workflows', filters],
+    fetchPage: (page, signal) => workflowsList({ query: { ...page, ...filters }, signal }),
     itemsOf,
   });
   const columns = useMemo<ColumnDef<WorkflowSummary>[]>(

@@ -55,15 +55,15 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
   const frame = useRef<HTMLDivElement>(null);
   const writing = useMutation({
     mutationFn: async (): Promise<AutopilotTask | undefined> => {
-      const given = (name: string) => String(new FormData(frame.current!.closest('form')!).get(name) ?? '').trim();
-      const path = { id: given('agentId') };
+      const textOf = (name: string) => String(new FormData(frame.current!.closest('form')!).get(name) ?? '').trim();
+      const path = { id: textOf('agentId') };
       if (source === 'intent') {
-        return (await autopilotAct({ path, body: { action: 'generate-task', intent: given('intent') } })).task;
+        return (await autopilotAct({ path, body: { action: 'generate-task', intent: textOf('intent') } })).task;
       }
-      const gap = given('gap');
+      const gap = textOf('gap');
       const body: AutopilotBody = {
         action: 'analyze-script',
-        workflowId: given('workflowId'),
+        workflowId: textOf('workflowId'),
         ...(gap ? { gap } : {}),
       };
       return (await autopilotAct({ path, body })).plan?.task;

@@ -18,7 +18,7 @@ interface FormField {
 }
 
 /** The parts of a question that determine its answer form. */
-type Asked = Pick<Question, 'kind' | 'choices' | 'fields'>;
+type AskedQuestion = Pick<Question, 'kind' | 'choices' | 'fields'>;
 
 /** The form that answers a question, according to its kind. */
 export function QuestionAnswer({ question }: { question: Question }) {
@@ -41,7 +41,7 @@ export function QuestionAnswer({ question }: { question: Question }) {
 }
 
 interface AnswerFormProps {
-  question: Asked;
+  question: AskedQuestion;
   answer: (value: Answer) => Promise<void>;
   /** Further buttons. */
   children?: ReactNode;
@@ -113,7 +113,7 @@ function useRefresh(): () => Promise<unknown> {
 }
 
 /** The choices that answer the question with one click; null if the answer is typed. */
-function choicesOf({ kind, choices }: Asked): { label: string; value: Answer }[] | null {
+function choicesOf({ kind, choices }: AskedQuestion): { label: string; value: Answer }[] | null {
   if (kind === 'choice') return (choices ?? []).map((value) => ({ label: value, value }));
   if (kind !== 'confirm') return null;
   return [
@@ -122,7 +122,7 @@ function choicesOf({ kind, choices }: Asked): { label: string; value: Answer }[]
   ];
 }
 
-function AnswerFields({ question }: { question: Asked }) {
+function AnswerFields({ question }: { question: AskedQuestion }) {
   switch (question.kind) {
     case 'form':
       return fieldsOf(question).map((field) => <FieldOf key={field.name} field={field} />);
@@ -156,7 +156,7 @@ function FieldOf({ field: { name, label, type, choices = [], required } }: { fie
   return <TextField {...field} required={required} type={type} step="any" autoComplete="off" />;
 }
 
-function readAnswer(question: Asked, values: Values): Answer {
+function readAnswer(question: AskedQuestion, values: Values): Answer {
   if (question.kind !== 'form') return values.text('answer');
   return Object.fromEntries(
     fieldsOf(question).flatMap(({ name, type }): [string, unknown][] => {
@@ -168,6 +168,6 @@ function readAnswer(question: Asked, values: Values): Answer {
   );
 }
 
-function fieldsOf({ fields }: Asked): FormField[] {
+function fieldsOf({ fields }: AskedQuestion): FormField[] {
   return (fields ?? []) as unknown as FormField[];
 }

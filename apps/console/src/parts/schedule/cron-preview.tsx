@@ -19,21 +19,21 @@ export interface CronFacts {
 
 /** Describes an expression and reads its next times from the service once typing pauses. */
 export function useCronFacts(cron: string, timezone: string): CronFacts {
-  const [asked, setAsked] = useState({ cron, timezone });
+  const [previewed, setPreviewed] = useState({ cron, timezone });
   useEffect(() => {
-    const timer = setTimeout(() => setAsked({ cron, timezone }), pauseMs);
+    const timer = setTimeout(() => setPreviewed({ cron, timezone }), pauseMs);
     return () => clearTimeout(timer);
   }, [cron, timezone]);
   const { data, error } = useQuery({
-    queryKey: ['cron', asked],
+    queryKey: ['cron', previewed],
     queryFn: ({ signal }) =>
       schedulesPreviewAny({
-        body: { cronExpression: asked.cron, timezone: asked.timezone, count: shownTimes },
+        body: { cronExpression: previewed.cron, timezone: previewed.timezone, count: shownTimes },
         signal,
       }),
     staleTime: 60_000,
   });
-  const isOfThese = asked.cron === cron && asked.timezone === timezone;
+  const isOfThese = previewed.cron === cron && previewed.timezone === timezone;
   return {
     words: cronInWords(cron),
     times: isOfThese ? data : undefined,

@@ -16,33 +16,33 @@ interface Held<T> {
   /** Latest rows of the list. */
   listed: T[];
   /** Filters and order at the time of the hold. */
-  asked: string;
+  filters: string;
 }
 
 /**
  * The rows of a list that is refetched. While they are held, each row stays in its place with its latest content, even
  * if it has left the list, and new rows are appended. A change of the filters or the order ends the hold.
  */
-export function useHeldRows<T>(listed: T[], rowId: (row: T) => string, asked: string) {
+export function useHeldRows<T>(listed: T[], rowId: (row: T) => string, filters: string) {
   const [holders, setHolders] = useState(0);
   const [held, setHeld] = useState<Held<T> | null>(null);
   if (holders === 0 && held) setHeld(null);
-  else if (holders > 0 && !held) setHeld({ rows: listed, listed, asked });
+  else if (holders > 0 && !held) setHeld({ rows: listed, listed, filters });
   else if (held && held.listed !== listed) setHeld({ ...held, rows: keepRowOrder(held.rows, listed, rowId), listed });
   const hold = useCallback(() => {
     setHolders((count) => count + 1);
     return () => setHolders((count) => count - 1);
   }, []);
-  return { rows: held?.asked === asked ? held.rows : listed, hold };
+  return { rows: held?.filters === filters ? held.rows : listed, hold };
 }
 
 function keepRowOrder<T>(held: T[], listed: T[], rowId: (row: T) => string): T[] {
   const now = new Map(listed.map((row) => [rowId(row), row]));
-  const kept = held.map((row) => {
+  const inOrder = held.map((row) => {
     const id = rowId(row);
     const latest = now.get(id) ?? row;
     now.delete(id);
     return latest;
   });
-  return [...kept, ...now.values()];
+  return [...inOrder, ...now.values()];
 }

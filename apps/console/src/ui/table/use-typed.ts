@@ -5,18 +5,18 @@ import { useEffect, useRef, useState } from 'react';
  * link to the same page, the typed text follows. A change that results from the typing itself does not overwrite it.
  */
 export function useTyped(
-  kept: string,
+  stored: string,
   keep: (text: string) => unknown,
   pauseMs: number,
 ): [text: string, type: (text: string) => void] {
-  const [state, setState] = useState({ text: kept, kept, sent: kept });
+  const [state, setState] = useState({ text: stored, stored, sent: stored });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const latest = useRef(keep);
   useEffect(() => {
     latest.current = keep;
   });
   useEffect(() => () => clearTimeout(timer.current), []);
-  if (state.kept !== kept) setState({ text: kept === state.sent ? state.text : kept, kept, sent: kept });
+  if (state.stored !== stored) setState({ text: stored === state.sent ? state.text : stored, stored, sent: stored });
   const type = (text: string) => {
     setState({ ...state, text });
     clearTimeout(timer.current);

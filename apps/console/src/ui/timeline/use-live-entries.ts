@@ -53,7 +53,7 @@ const maxKeptEntries = 4000;
  * the same filters, back to the entries that are already loaded, so that no entry is shown twice or missing.
  */
 export function useLiveEntries(
-  of: readonly string[],
+  timelineKey: readonly string[],
   filters: TimelineFilters,
   fetchPage: (query: Query) => Promise<AgentLogList>,
 ): LiveEntries {
@@ -63,7 +63,7 @@ export function useLiveEntries(
   const current = useRef<State | null>(null);
   const working = useRef<Promise<void>>(Promise.resolve());
   const wanted = useRef(0);
-  const name = JSON.stringify([of, filters]);
+  const name = JSON.stringify([timelineKey, filters]);
   const latest = useRef({ filters, fetchPage });
   useEffect(() => {
     latest.current = { filters, fetchPage };
@@ -145,22 +145,23 @@ async function readNewEntries(known: State | null, source: Source): Promise<Stat
   if (known.newer) return known;
   if (known.head !== null && source.unfiltered) return continueSearch(known, known.head, source);
   const ids = new Set(known.entries.slice(-pageSize * 2).map(({ id }) => id));
-  const fresh: AgentLogEntry[] = [];
+  const newEntries: AgentLogEntry[] = [];
   const marks = new Map(known.marks);
   let cursor: string | undefined;
   for (;;) {
     const page = await source.page({ limit: pageSize, cursor, order: 'desc' });
     const unseen = page.entries.filter(({ id }) => !ids.has(id));
-    fresh.push(...unseen);
+    newEntries.push(...unseen);
     saveCursor(marks, page);
     const met = unseen.length < page.entries.length;
     if (met || page.nextCursor === null) break;
     // There are too many new entries to keep the old ones too, so the window restarts with the new ones.
-    if (fresh.length > maxKeptEntries) return { ...nothing, entries: fresh.reverse(), older: page.nextCursor, marks };
+    if (newEntries.length > maxKeptEntries)
+      return { ...nothing, entries: newEntries.reverse(), older: page.nextCursor, marks };
     cursor = page.nextCursor;
   }
-  if (fresh.length === 0) return known;
-  return withoutOldest({ ...known, entries: [...known.entries, ...fresh.reverse()], marks });
+  if (newEntries.length === 0) return known;
+  return withoutOldest({ ...known, entries: [...known.entries, ...newEntries.reverse()], marks });
 }
 
 /** Continues a search from the newest entry that it has read, because the last match may be far back. */
@@ -169,14 +170,14 @@ async function continueSearch(known: State, from: string, source: Source): Promi
   if (head === from) return known;
   const ids = new Set(known.entries.slice(-pageSize * 2).map(({ id }) => id));
   const marks = new Map(known.marks);
-  const fresh: AgentLogEntry[] = [];
+  const newEntries: AgentLogEntry[] = [];
   for (let cursor: string | null = from; cursor !== null;) {
     const page: AgentLogList = await source.page({ limit: pageSize, cursor, order: 'asc' });
-    fresh.push(...page.entries.filter(({ id }) => !ids.has(id)));
+    newEntries.push(...page.entries.filter(({ id }) => !ids.has(id)));
     saveCursor(marks, page);
     cursor = page.nextCursor;
   }
-  return withoutOldest({ ...known, head, entries: [...known.entries, ...fresh], marks });
+  return withoutOldest({ ...known, head, entries: [...known.entries, ...newEntries], marks });
 }
 
 /** Cursor of the newest entry without filters; null if there is at most one entry. */
@@ -186,28 +187,28 @@ async function readHead({ unfiltered }: Source): Promise<string | null> {
 
 async function prependOlder(known: State | null, source: Source): Promise<State | null> {
   if (!known?.older) return known;
-  const { fresh, onward, marks } = await readUnseen(known, known.older, 'desc', source);
-  return withoutNewest({ ...known, entries: [...fresh.reverse(), ...known.entries], older: onward, marks });
+  const { newEntries, onward, marks } = await readUnseen(known, known.older, 'desc', source);
+  return withoutNewest({ ...known, entries: [...newEntries.reverse(), ...known.entries], older: onward, marks });
 }
 
 async function appendNewer(known: State | null, source: Source): Promise<State | null> {
   if (!known?.newer) return known;
-  const { fresh, onward, marks } = await readUnseen(known, known.newer, 'asc', source);
-  return withoutOldest({ ...known, entries: [...known.entries, ...fresh], newer: onward, marks });
+  const { newEntries, onward, marks } = await readUnseen(known, known.newer, 'asc', source);
+  return withoutOldest({ ...known, entries: [...known.entries, ...newEntries], newer: onward, marks });
 }
 
 const nothing: State = { entries: [], older: null, newer: null, head: null, marks: new Map() };
 
 async function readOldest(_known: State | null, source: Source): Promise<State> {
-  const { fresh, onward, marks } = await readUnseen(nothing, undefined, 'asc', source);
-  return { ...nothing, entries: fresh, newer: onward, marks };
+  const { newEntries, onward, marks } = await readUnseen(nothing, undefined, 'asc', source);
+  return { ...nothing, entries: newEntries, newer: onward, marks };
 }
 
 async function readNewest(_known: State | null, source: Source): Promise<State> {
   // Read before the search, so that entries that arrive during the search are read again.
   const head = await readHead(source);
-  const { fresh, onward, marks } = await readUnseen(nothing, undefined, 'desc', source);
-  return { ...nothing, entries: fresh.reverse(), older: onward, head, marks };
+  const { newEntries, onward, marks } = await readUnseen(nothing, undefined, 'desc', source);
+  return { ...nothing, entries: newEntries.reverse(), older: onward, head, marks };
 }
 
 /** Reads pages until one contains an entry that is not loaded. Pages of a search can be empty before its end. */
@@ -216,14 +217,14 @@ async function readUnseen(
   from: string | undefined,
   order: 'asc' | 'desc',
   source: Source,
-): Promise<{ fresh: AgentLogEntry[]; onward: string | null; marks: Map<string, string> }> {
+): Promise<{ newEntries: AgentLogEntry[]; onward: string | null; marks: Map<string, string> }> {
   const ids = new Set(entries.map(({ id }) => id));
   const marks = new Map(known);
   for (let cursor = from; ;) {
     const page = await source.page({ limit: pageSize, order, ...(cursor ? { cursor } : {}) });
     saveCursor(marks, page);
-    const fresh = page.entries.filter(({ id }) => !ids.has(id));
-    if (fresh.length > 0 || page.nextCursor === null) return { fresh, onward: page.nextCursor, marks };
+    const newEntries = page.entries.filter(({ id }) => !ids.has(id));
+    if (newEntries.length > 0 || page.nextCursor === null) return { newEntries, onward: page.nextCursor, marks };
     cursor = page.nextCursor;
   }
 }

@@ -29,15 +29,15 @@ const signedUrl = {
   format: 'uri',
   example: 'https://bucket.example.com/imaging/1-full.jpg?X-Amz-Signature=0a',
 };
-const lent =
+const presignedUrl =
   'Presigned URL to download the image without credentials, valid for one hour. Null if there is no image or the URL ' +
   'could not be signed.';
 
 export class ConvertedImage extends ImagingImage {
   @TextField({ nullable: true, max: 1024 }) fullKey!: string | null;
   @TextField({ nullable: true, max: 1024 }) thumbnailKey!: string | null;
-  @TextField({ ...signedUrl, nullable: true, description: lent }) fullUrl!: string | null;
-  @TextField({ ...signedUrl, nullable: true, description: lent }) thumbnailUrl!: string | null;
+  @TextField({ ...signedUrl, nullable: true, description: presignedUrl }) fullUrl!: string | null;
+  @TextField({ ...signedUrl, nullable: true, description: presignedUrl }) thumbnailUrl!: string | null;
   @IntField({ nullable: true, example: 2000 }) width!: number | null;
   @IntField({ nullable: true, example: 1500 }) height!: number | null;
   @IntField({ nullable: true, example: 412_000, description: 'Size of the full-size JPEG in bytes.' }) bytes!:

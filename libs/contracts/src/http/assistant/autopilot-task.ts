@@ -1,20 +1,20 @@
 import { EnumField, ListField, ObjectField, TextField, TextListField } from '../fields';
 import { type TaskStepKind, taskStepKinds } from './autopilot-words';
 
-const said = { optional: true, max: 2000 };
+const textOptions = { optional: true, max: 2000 };
 
 /** Conditions that the page must meet, all of them. They are checked without a model. */
 export class TaskExpectation {
-  @TextField({ ...said, description: 'Text that the address of the page must contain.', example: '/claims/' })
+  @TextField({ ...textOptions, description: 'Text that the address of the page must contain.', example: '/claims/' })
   url?: string;
   @TextField({
-    ...said,
+    ...textOptions,
     description: 'Text that must be visible on the page. Each run of white space counts as one space.',
     example: 'Claim received',
   })
   text?: string;
-  @TextField({ ...said, description: 'Text that must not be visible on the page.' }) notText?: string;
-  @TextField({ ...said, description: 'Selector that must match a visible element.', example: 'aria/Sign out' })
+  @TextField({ ...textOptions, description: 'Text that must not be visible on the page.' }) notText?: string;
+  @TextField({ ...textOptions, description: 'Selector that must match a visible element.', example: 'aria/Sign out' })
   selector?: string;
 }
 

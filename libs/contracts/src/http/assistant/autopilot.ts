@@ -158,6 +158,7 @@ export class AutopilotBody {
 
 export class TaskPlan {
   @ObjectField(() => AutopilotTask) task!: AutopilotTask;
+  // eslint-disable-next-line id-denylist -- A field of the API.
   @TextListField({ maxItems: 200, description: 'Ids of the steps that the script already contains.' }) kept!: string[];
   @TextListField({ maxItems: 200, description: 'Ids of the steps that the script lacks.' }) added!: string[];
   @TextField({ min: 0, max: 10_000 }) notes!: string;

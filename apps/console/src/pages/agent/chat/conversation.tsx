@@ -27,10 +27,10 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
   const history = useHistory(agentId, sessionId, isTalking && turn !== undefined);
   const end = useRef<HTMLDivElement>(null);
 
-  const fresh = turn?.sessionId;
+  const newSessionId = turn?.sessionId;
   useEffect(() => {
-    if (fresh && !sessionId) begun(fresh);
-  }, [fresh, sessionId, begun]);
+    if (newSessionId && !sessionId) begun(newSessionId);
+  }, [newSessionId, sessionId, begun]);
   const messages = historyWithoutTurn(history.messages, turn);
   useFollowing(end, `${messages.length} ${turn?.text.length} ${turn?.calls.length}`);
 
@@ -116,8 +116,8 @@ function historyWithoutTurn(messages: ChatMessage[], turn: ChatTurn | undefined)
 }
 
 function endsWithTurn(messages: ChatMessage[], turn: ChatTurn): boolean {
-  const asked = messages.at(-2);
-  return asked?.role === 'user' && asked.at !== turn.lastAt && asked.content.trim() === turn.message.trim();
+  const previous = messages.at(-2);
+  return previous?.role === 'user' && previous.at !== turn.lastAt && previous.content.trim() === turn.message.trim();
 }
 
 const runningAnswerPollMs = 1000;

@@ -15,7 +15,7 @@ interface ToolCallProps {
 /** Tool call of the model with its arguments and result, and buttons to approve or decline it if needed. */
 export function ToolCall({ agentId, call, decided }: ToolCallProps) {
   const { tool, status, error, code, result, confirmationId, expiresAt } = call;
-  const given = Object.keys(call.arguments).length > 0;
+  const hasArguments = Object.keys(call.arguments).length > 0;
   const waits = status === 'needs_confirmation' && confirmationId !== undefined;
   const deciding = useMutation({
     mutationFn: (approve: boolean) => manageManage({ path: { id: agentId }, body: { confirmationId, approve } }),
@@ -31,7 +31,7 @@ export function ToolCall({ agentId, call, decided }: ToolCallProps) {
         <code className="font-mono text-xs break-all">{tool}</code>
         <StatusMark status={answer?.status ?? status} />
       </p>
-      {given && <CallArguments tool={tool} values={call.arguments} open={waits} />}
+      {hasArguments && <CallArguments tool={tool} values={call.arguments} open={waits} />}
       {waits && !answer && (
         <div className="mt-2 flex flex-wrap items-center gap-2">
           <Button look="primary" busy={deciding.isPending} onClick={() => deciding.mutate(true)}>

@@ -65,8 +65,8 @@ interface MadeOf {
 }
 
 function Made({ status: { status, output, error, code, compositeUrl } }: { status: ImagingCompositeStatus }) {
-  const of = output === undefined ? undefined : parseOutput(output);
-  const found = of?.teeth_found ?? [];
+  const report = output === undefined ? undefined : parseOutput(output);
+  const found = report?.teeth_found ?? [];
   return (
     <>
       <StatusMark status={status} testId="composite-status" />
@@ -83,13 +83,13 @@ function Made({ status: { status, output, error, code, compositeUrl } }: { statu
       {status === 'success' && compositeUrl === null && (
         <p>The image is ready but cannot be shown at the moment. Reload the page later.</p>
       )}
-      {of && (
+      {report && (
         <Facts
           facts={[
-            ['Patient', <bdi>{[of.patient?.name, of.patient?.chart].filter(Boolean).join(', ') || '–'}</bdi>],
-            ['PATIMAGEID', of.patient?.patimageid ?? '–'],
+            ['Patient', <bdi>{[report.patient?.name, report.patient?.chart].filter(Boolean).join(', ') || '–'}</bdi>],
+            ['PATIMAGEID', report.patient?.patimageid ?? '–'],
             ['Found', found.join(', ') || 'none'],
-            ['Missing', of.teeth_missing?.join(', ') || 'none'],
+            ['Missing', report.teeth_missing?.join(', ') || 'none'],
           ]}
         />
       )}

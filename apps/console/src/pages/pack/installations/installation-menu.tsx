@@ -22,27 +22,27 @@ interface InstallationMenuProps {
 }
 
 export function InstallationMenu({ pack, installation }: InstallationMenuProps) {
-  const [asked, setAsked] = useState<'pin' | 'edit' | 'rollback' | null>(null);
+  const [dialog, setDialog] = useState<'pin' | 'edit' | 'rollback' | null>(null);
   const isMember = useMay('member');
-  const close = () => setAsked(null);
+  const close = () => setDialog(null);
   const { name, previousVersionId } = installation;
   return (
     <>
       <ActionMenu
         name={name}
         actions={[
-          isMember && { label: 'Pin', run: () => setAsked('pin') },
+          isMember && { label: 'Pin', run: () => setDialog('pin') },
           isMember && {
             label: 'Roll back',
             off: !previousVersionId && 'There is no previous version.',
-            run: () => setAsked('rollback'),
+            run: () => setDialog('rollback'),
           },
-          isMember && { label: 'Edit', run: () => setAsked('edit') },
+          isMember && { label: 'Edit', run: () => setDialog('edit') },
         ]}
       />
-      {asked === 'pin' && <PinDialog pack={pack} installation={installation} close={close} />}
-      {asked === 'edit' && <EditInstallationDialog installation={installation} close={close} />}
-      {asked === 'rollback' && <RollBackDialog pack={pack} installation={installation} close={close} />}
+      {dialog === 'pin' && <PinDialog pack={pack} installation={installation} close={close} />}
+      {dialog === 'edit' && <EditInstallationDialog installation={installation} close={close} />}
+      {dialog === 'rollback' && <RollBackDialog pack={pack} installation={installation} close={close} />}
     </>
   );
 }
@@ -72,9 +72,9 @@ function RollBackDialog({ pack, installation, close }: InstallationMenuProps & {
         const headers = { 'If-Match': etag };
         const { queuedJobs } = await installationsRollBack({ path: { id }, body: {}, headers });
         await client.invalidateQueries({ queryKey: ['packs'] });
-        const kept =
+        const note =
           queuedJobs.length > 0 ? ` ${formatCount(queuedJobs.length)} queued runs keep the other version.` : '';
-        toast(`${name} was rolled back to ${versionNamed(previousVersionId)}.${kept}`);
+        toast(`${name} was rolled back to ${versionNamed(previousVersionId)}.${note}`);
       }}
     >
       From <bdi>{versionNamed(pinnedVersionId)}</bdi> to <bdi>{versionNamed(previousVersionId)}</bdi>, from the next

@@ -28,11 +28,11 @@ export function StepDialog({ step, others, close, done }: StepDialogProps) {
       <Form
         submit={step ? 'Apply' : 'Add'}
         onSubmit={async (values) => {
-          const given = fields
+          const filled = fields
             .filter((name) => values.exact(name) !== '')
             .map((name) => [name, numberFields.includes(name) ? values.number(name) : values.exact(name)]);
           const id = step ? idOf(step) : newId(type, others);
-          return { id, type, ...(Object.fromEntries(given) as Step), ...values.json('further') };
+          return { id, type, ...(Object.fromEntries(filled) as Step), ...values.json('further') };
         }}
         onDone={(made) => {
           done(made);

@@ -42,8 +42,8 @@ export function summarizeStep(step: Step): string {
 
 /** The properties of a step that have no form field. */
 export function propertiesWithoutField(step: Step, fields: readonly string[]): Step {
-  const asked = ['id', 'type', ...fields.filter((name) => fitsFormField(name, step[name]))];
-  return Object.fromEntries(Object.entries(step).filter(([name]) => !asked.includes(name)));
+  const formFields = ['id', 'type', ...fields.filter((name) => fitsFormField(name, step[name]))];
+  return Object.fromEntries(Object.entries(step).filter(([name]) => !formFields.includes(name)));
 }
 
 /** Whether the form field can represent the value without a change. */
